@@ -15,7 +15,7 @@ export interface ScriptedServer {
   port: number
   /** The calls that reached the operations. */
   calls: Call[]
-  /** What the log has so far, as text. */
+  /** The log so far, as text. */
   logged: () => string
   /** Decides the next answers; the default is 200 `{}`. */
   answer: { run: (call: Call) => Reply | Promise<Reply> }

@@ -71,7 +71,7 @@ export interface PageMemory {
   listeners: number
 }
 
-/** What a page holds after its garbage is collected. */
+/** The memory of a page after garbage collection. */
 export async function memoryOf(page: Page): Promise<PageMemory> {
   const debug = await page.context().newCDPSession(page)
   for (let round = 0; round < 3; round += 1) await debug.send('HeapProfiler.collectGarbage')

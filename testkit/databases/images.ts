@@ -10,7 +10,7 @@ export const databaseImageSource = 'localhost/longshore-test-db'
 /** Changes when what is below does. */
 const recipe = 4
 
-/** What the entry points call besides the server. */
+/** Programs that the entry points call besides the server. */
 const tools = 'cat chmod chown id mkdir mv printf rm sed setpriv sleep touch true'.split(' ')
 
 /**

@@ -75,7 +75,7 @@ function settingFaults(seeded: Seeded): StateFault[] {
   ]
 }
 
-/** What a version was made of is gone, or has changed. */
+/** The source or image of a version is gone, or has changed. */
 function originFaults(seeded: Seeded): StateFault[] {
   return [
     {

@@ -16,7 +16,7 @@ import { createLog } from '../../src/log.ts'
 /** Changes when the recipe below does, so that an image made by an older recipe is not used again. */
 const recipe = 4
 
-/** What Dockerfiles of tests call besides the shell's own words. */
+/** Programs that Dockerfiles of tests call besides shell built-ins. */
 const programs =
   'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail wc date ln stat tar grep'.split(' ')
 

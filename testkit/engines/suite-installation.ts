@@ -21,7 +21,7 @@ export interface EngineSuiteOptions {
 /** One opened engine on an installation of its own. */
 export interface EngineUnderTest {
   engine: Engine
-  /** What FROM names in the sample sources: an image with `node` and `/bin/sh`. */
+  /** The image in FROM of the sample sources, with `node` and `/bin/sh`. */
   baseImage: string
   /** A second engine object on the same installation, opened; the suite closes the first one before. */
   reopen(): Promise<Engine>
@@ -29,7 +29,7 @@ export interface EngineUnderTest {
   close(): Promise<void>
 }
 
-/** What the tests share: the engine, one built sample, and the names to remove after each test. */
+/** State that the tests share: the engine, one built sample, and the names to remove after each test. */
 export class SuiteInstallation {
   readonly #make: () => Promise<EngineUnderTest>
   #under: EngineUnderTest | null = null

@@ -25,7 +25,7 @@ import { FakeVolumes } from './volume-copies.ts'
 interface FakeEngineOptions {
   host?: FakeHost
   clock?: Clock
-  /** What containers answer; by default what `sampleServerJs` does. */
+  /** The program in the containers; by default one that behaves as `sampleServerJs` does. */
   program?: FakeProgram
   capabilities?: Partial<EngineCapabilities>
   /** It can create containers ahead (`Engine.prepare`). */

@@ -15,7 +15,7 @@ export class FaultyDb implements Db {
   #every = Number.POSITIVE_INFINITY
   /** How many writes failed since it was armed. */
   failures = 0
-  /** What the write that failed would have changed; null while none did. */
+  /** The changes of the write that failed; null if none failed. */
   failed: string | null = null
   /** Carries out every transaction twice, as a store does that repeats one after a conflict. */
   repeats = false

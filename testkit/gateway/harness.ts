@@ -93,7 +93,7 @@ export async function startGateway(
     drainSeconds?: number
     requestLog?: RequestLogMode
     desired?: (id: string, n: number) => void
-    /** Of the gateway; its control plane has the time of the machine. */
+    /** Clock of the gateway; its control plane uses the machine's time. */
     clock?: TestClock
   } = {},
 ): Promise<Setup> {

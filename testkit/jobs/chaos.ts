@@ -49,7 +49,7 @@ interface World {
   platform: TestPlatform
   clock: TestClock
   engine: FakeEngine
-  /** Of the scenario, which is the same for a seed, however many answers the schedulers wait for. */
+  /** Random numbers of the scenario: the same for a seed, however many answers the schedulers wait for. */
   random: () => number
   /** Which answers are lost. */
   randomAnswer: () => number

@@ -11,11 +11,11 @@ interface ClusterRegionSetting {
 }
 
 interface ClusterInstallationOptions {
-  /** Of the region, in place of that of the tests. */
+  /** For the region, in place of the tests' own. */
   kubeconfig?: string
   /** Regions beside the cluster. */
   others?: readonly object[]
-  /** What else the regions file says of the cluster. */
+  /** More settings of the cluster in the regions file. */
   settings?: object
   /** The region of another control plane, which this one can run too. */
   region?: ClusterRegionSetting

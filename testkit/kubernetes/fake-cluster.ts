@@ -81,7 +81,7 @@ export class FakeCluster {
     return stored as FakeObject
   }
 
-  /** What a held object waited for has ended. */
+  /** Ends the wait of a held object. */
   release(key: string): void {
     this.held.delete(key)
     const found = this.find(key)

@@ -1,4 +1,4 @@
-/** What a variable is: put away and set again, it is another one. */
+/** A variable. One that is removed and set again is a different variable. */
 interface ModelVariable {
   id: number
   value: string

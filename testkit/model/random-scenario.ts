@@ -192,7 +192,7 @@ export class RandomScenario {
 
   /** Invalid calls are rejected and change nothing. */
   async #startOrStop(environment: ModelEnvironment, kind: 'start' | 'stop'): Promise<void> {
-    // What a stop interrupts is pending again, so whether it was in time would decide what the model must say.
+    // An interrupted deployment is pending again, so the expected state would depend on the time of the stop.
     if (kind === 'stop' && environment.deployed) await this.#untilServed(environment)
     const { status } = await this.#on.ask('POST', `/app-env/${kind}`, { appEnvId: environment.appEnvId })
     if (status === 200 && environment.deployed) environment.stopped = kind === 'stop'

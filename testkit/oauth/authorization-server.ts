@@ -9,7 +9,7 @@ interface TestAccount {
 }
 
 interface Options {
-  /** What its tokens are for: the address of /mcp, read at each request. */
+  /** The resource that its tokens are valid for: the address of /mcp, read at each request. */
   resource: () => string
   redirectUri: string
   scopes: string

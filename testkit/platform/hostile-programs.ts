@@ -15,7 +15,7 @@ ${rest}
 
 export const exitsAfter = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
 
-/** What no deployment may count as good. */
+/** Programs that no deployment may count as good. */
 export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
   'exits before it listens': { server: 'process.exit(1)', reason: /exits-at-once/ },
   'exits after 0.2 s': { server: exitsAfter(40), reason: /exit/ },
@@ -43,7 +43,7 @@ export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
   },
 }
 
-/** What goes bad after the window: the status must say so. */
+/** Programs that fail after the window: the status must report it. */
 export const latePrograms: Record<string, { server: string; verdict: Health['verdict'] }> = {
   'exits after 20 s': { server: exitsAfter(4_000), verdict: 'CRASH_LOOP' },
   'answers 500 after a minute': {
@@ -52,7 +52,7 @@ export const latePrograms: Record<string, { server: string; verdict: Health['ver
   },
 }
 
-/** What every deployment must count as good, in this order: the second replaces one that SIGTERM does not end. */
+/** Programs that every deployment must accept, in this order: the second replaces one that ignores SIGTERM. */
 export const goodPrograms: Record<string, string> = {
   'ignores SIGTERM': listens("process.on('SIGTERM', () => {})"),
   'listens late': `setTimeout(() => { ${listens('')} }, 1500)`,

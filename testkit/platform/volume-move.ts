@@ -55,7 +55,7 @@ export async function moveWithVolume(
   await app.untilAnswered(host, '/write?name=note&text=first', 'ok')
   let last = 'first'
   for (const region of others) {
-    // What an earlier move left may still be on its way out.
+    // The leftovers of an earlier move may still be being removed.
     await untilRead(
       () => client.call(updateAppEnv, { appEnvId, region }),
       () => true,

@@ -76,7 +76,7 @@ export async function refuseContactPoints(sweep: SecretSweep, contactPointId: st
   })
 }
 
-/** What is wrong before anything is understood: tokens, addresses, bodies. */
+/** Requests that are rejected before they are understood: bad tokens, addresses, bodies. */
 export async function refuseBrokenRequests(sweep: SecretSweep): Promise<void> {
   const value = sweep.secrets.plant('secret in a broken request', (core) => core)
   const url = `${sweep.platform.apiUrl}/api/public/v1`

@@ -49,7 +49,7 @@ export function createFixtureServer(options: McpServerOptions): McpServer {
   return made
 }
 
-/** What the product answers a method with; the library has no public way to ask. */
+/** The product's handler for a method; the library has no public way to get it. */
 function oursFor(server: Server, method: string): Handler {
   const handlers = (server as unknown as { _requestHandlers: Map<string, Handler> })._requestHandlers
   return handlers.get(method)!
