@@ -49,7 +49,7 @@ export class Worker {
     this.#scheduleInterval()
   }
 
-  /** Makes a pass now, or another one after the pass under way; cheap to call often. */
+  /** Starts a pass now, or another one after the pass in progress; cheap to call often. */
   wake(): void {
     if (this.#stopped) return
     this.#again = true
@@ -79,7 +79,7 @@ export class Worker {
     while (this.#running) await this.#running
   }
 
-  /** No pass begins from now on; resolves when the one under way has ended. */
+  /** No pass begins from now on; resolves when the one in progress has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#interval()

@@ -19,7 +19,7 @@ import {
 
 const lookEveryMs = 1_000
 const shortestLookMs = 50
-/** A wait longer than any we set was written before the wall clock stepped back: it counts as over. */
+/** A longer wait than any we set was written before the wall clock stepped back, so it has ended. */
 const farMs = 2 * 3_600_000
 const mostAtOnce = 256
 const mostPerPoint = 8

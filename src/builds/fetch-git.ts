@@ -257,7 +257,7 @@ function translateGitError(error: unknown, { namespace, repo, branch, commitId }
   if (end === noProgram) return say('This machine has no git in its PATH; the operator must install it.')
   if (/out of memory|memory exhausted|cannot allocate memory/i.test(output))
     return say(`${name} has a file that takes too much memory to unpack. Keep large files elsewhere.`)
-  // Git goes through folders by recursion: a stack is full after a few thousand.
+  // Git walks folders recursively: its stack is full after a few thousand.
   if (end === 'SIGSEGV' || /died of signal 11|tree depth/i.test(output))
     return say(`${name} has folders nested too deeply for git to read. Flatten them.`)
   if (typeof end === 'string')

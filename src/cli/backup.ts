@@ -129,7 +129,7 @@ async function madeBeside(client: Client, backupId: string, name: string): Promi
   return await client.call(createAppEnv, { accountId, appId, name, region, ...size })
 }
 
-/** Waits for the end; throws the platform's failure message. */
+/** Waits until the work has ended; throws the platform's failure message. */
 async function ended<One extends BackupResponse | RestoreResponse>(
   client: Client,
   backupId: string,

@@ -76,7 +76,7 @@ export const evidence = z.object({
 })
 export type Evidence = z.output<typeof evidence>
 
-/** `safe`: it heals the finding as it stands, loses no data, and another call takes it back. */
+/** `safe`: the call repairs the finding as it stands, loses no data, and another call undoes it. */
 export const fix = z.object({
   operation: z.string(),
   input: z.record(z.string(), z.unknown()),

@@ -16,7 +16,7 @@ export interface VolumeSpec {
   /** Image of the version that uses the volume. */
   image: string
   mount: Mount
-  /** Its containers have ended: they must be gone before anything is copied. */
+  /** Its containers have ended, and must be removed before the files are copied. */
   isAtRest?: boolean
 }
 

@@ -132,7 +132,7 @@ export class LogStore {
     return { logs: inOrder(found), cursor: null, truncated: false }
   }
 
-  /** A control plane that was killed kept lines which the next one read once more from the container. */
+  /** A control plane that was killed may have kept lines that the next one read again from the container. */
   #repetitions(): (line: KeptLine) => boolean {
     if (!this.#isShared) return () => false
     const seen = new Set<string>()

@@ -260,7 +260,7 @@ export interface Tables {
   instances: {
     node: string
     instance_id: string
-    /** Host and data directory: a new process of the same place has proved that the old one is gone. */
+    /** Host and data directory: a new process of the same place proves that the old one is gone. */
     place: string
     record: string
     started_ms: number

@@ -151,15 +151,15 @@ export function isSaturated(facts: Facts): boolean {
   return heldTimes(facts, facts.metrics?.p99Seconds ?? 0) >= 0.7
 }
 
-/** Requests wait for a place: on average more are under way than the containers may hold, and they take long. */
+/** Requests wait for a slot: more are in progress than the containers may hold on average, and they take long. */
 export function isQueueing(facts: Facts): boolean {
   const isSlow = (facts.metrics?.p95Seconds ?? 0) >= slowSeconds
   return isSlow && heldTimes(facts, facts.meanSeconds ?? 0) >= 1.5
 }
 
 /**
- * How many times the requests under way fill all containers that a function may have, if each takes so many seconds
- * (Little's law); 0 while it may have more containers.
+ * How many times the requests in progress fill all containers that a function may have, if each takes `seconds` (Little's
+ * law); 0 while it may have more containers.
  */
 function heldTimes({ functionConfig, traffic, pods, serving }: Facts, seconds: number): number {
   if (!functionConfig || !traffic || functionConfig.containerConcurrency === 0) return 0

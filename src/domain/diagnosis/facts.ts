@@ -11,7 +11,7 @@ export interface DeploymentFacts extends Deployment {
   failedAt: string | null
   /** An image exists to run. */
   isBuilt: boolean
-  /** Since when it takes requests, if it does. */
+  /** When it began to take requests, if it does. */
   servesSince: string
 }
 
@@ -82,7 +82,7 @@ export function kindOf(app: { isFunction: boolean; isDatabase: boolean; isJob: b
   return app.isJob ? 'job' : 'app'
 }
 
-/** Everything detectors look at, loaded before they run. */
+/** The input of all detectors, loaded before they run. */
 export interface Facts {
   nowMs: number
   appEnvId: string

@@ -5,7 +5,7 @@ import type { DeploymentFacts, Detector, Facts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
 import { namedCause, summaryOf } from './named-cause.ts'
 
-/** The same for deployments that have an image. */
+/** Causes by the reason of the failure, for deployments that have an image. */
 export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
   'wrong-port': 'wrong-port',
   'loopback-bind': 'loopback-bind',

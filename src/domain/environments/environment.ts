@@ -61,7 +61,7 @@ export interface Environment {
   /** The target region. While `changingRegion`, the serving containers are still in the region of their rollout. */
   region: string
   status: EnvironmentStatus
-  /** Set by users; the reconciler makes it true. */
+  /** Set by users; the reconciler brings the environment to this state. */
   desiredState: 'running' | 'stopped'
   /** The last saved settings. */
   saved: Settings
@@ -93,7 +93,7 @@ export interface Environment {
   revision: number
 }
 
-/** One deployable version of an environment: immutable but for the image that its build yields and that goes with age. */
+/** One deployable version of an environment. Immutable, except for its image, which the build adds and age removes. */
 export interface Content {
   contentId: string
   appEnvId: string
@@ -131,8 +131,8 @@ export interface Rollout {
   settings: Settings
   failure: { reason: string; message: string } | null
   /**
-   * Set once its containers were ready, until its verdict: since when they have been healthy (null after an exit), and
-   * how often one ended.
+   * Set once its containers were ready, until its verdict. `since`: start of the healthy time (null after an exit);
+   * `exits`: number of exits.
    */
   stability?: { since: string | null; exits: number }
   /** Its cause, for the history. */

@@ -28,7 +28,7 @@ export function loopSince(
 
 type HealthState = Omit<Health, 'logTail' | 'path' | 'failedPercent'>
 
-/** How the containers that take requests are; null for an environment that is not meant to run. */
+/** The health of the containers that take requests; null for an environment that is not meant to run. */
 export function healthOf({
   environment,
   isFunction,

@@ -23,7 +23,7 @@ export function collectableContents(use: VersionUse): Content[] {
 
 /**
  * Ids of the versions whose images and sources stay: the newest `keptVersions` that were deployed, the one that runs, the
- * newest one, those under way and those in use. Pure.
+ * newest one, those in progress and those in use. Pure.
  */
 export function keptContents(use: VersionUse): ReadonlySet<string> {
   const { currentRolloutId, wantedRolloutId, latestRolloutId } = use.environment

@@ -51,8 +51,8 @@ function passwordWithin(value: string): string[] {
 }
 
 /**
- * As encodeURIComponent, RFC 3986 and HTML forms write it, with escapes in either case. By whole-text calls: a character
- * at a time, 64 KiB of secrets would stop the event loop for 100 ms.
+ * The forms of encodeURIComponent, RFC 3986 and HTML forms, with escapes in either case. Converts the whole text at once:
+ * character by character, 64 KiB of secrets would block the event loop for 100 ms.
  */
 function urlForms(text: string): string[] {
   if (/^[A-Za-z0-9_.~-]*$/.test(text)) return []

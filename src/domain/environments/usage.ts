@@ -16,8 +16,8 @@ export interface ContainerRun {
 }
 
 /**
- * A meter looks every two seconds, one of a busy cluster less often: without a look for so long, its machine, engine or
- * cluster is away.
+ * A meter reads every two seconds, for a busy cluster less often. After this long without a read, its machine, engine or
+ * cluster counts as unreachable.
  */
 const awayMs = 600_000
 

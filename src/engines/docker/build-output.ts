@@ -86,7 +86,7 @@ export class BuildOutput {
     if (text.includes('\u001b[91m')) this.#restIsError = true
     const lines = text.split('\n')
     lines[0] = this.#rest + lines[0]
-    // One more than a line may have, so that its end is known to be cut.
+    // One character more than a line may have, so that cutting it can be detected.
     this.#rest = (lines.pop() ?? '').slice(0, longestBuildLine + 1)
     // The builder's own messages arrive one at a time, so this cut never drops one.
     for (const line of this.#output.isReached ? lastOf(lines) : lines)

@@ -16,8 +16,8 @@ export async function userOf(docker: Docker, image: string): Promise<string> {
 }
 
 /**
- * The numbers of a user, by the files of a container's own image: Docker would look into those of its host.
- * Undefined for a name that is not there, with which no container starts.
+ * The numeric ids of a user, from the files of the container's image: Docker itself would read those of its host.
+ * Undefined for an unknown name; no container starts with one.
  */
 export async function ownerOf(holder: Docker.Container, user: string): Promise<Owner | undefined> {
   const [name = '', group = ''] = user.split(':')

@@ -39,8 +39,8 @@ export async function changeRedisPassword(
 }
 
 /**
- * Replaces everything by the contents of the dump, once the whole dump is read and the server has taken samples of it. An
- * interruption leaves a part of it; a second run completes it.
+ * Replaces all data by the contents of the dump, after the whole dump was read and the server has loaded samples of it. An
+ * interruption leaves a part of the new data; a second run completes it.
  */
 export async function loadRedis(
   database: DatabaseSpec,

@@ -173,7 +173,7 @@ function goesOn(block: HeaderBlock, name: string, text: string, valueStart: numb
       block.forwardedFor += `${block.forwardedFor && ', '}${value()}`
       return false
     case 'traceparent': {
-      // Two of them: which trace is meant is unknown, so neither counts.
+      // Two `traceparent` headers: it is unknown which trace is meant, so neither is used.
       const isFirst = block.traceparent === undefined
       block.traceparent = isFirst && isTraceparent(value()) ? value() : null
       return false

@@ -22,7 +22,7 @@ export class UpstreamResponse {
     this.#request = request
   }
 
-  /** Something of the response has come. */
+  /** A part of the response has arrived. */
   get begun(): boolean {
     return this.#head !== null || this.#reader.begun
   }

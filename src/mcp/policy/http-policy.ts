@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts'
 import { isToolPolicyOption, readToolPolicy, type ToolPolicyOption, toolPolicyOptions } from './options.ts'
 import { narrowed, type ToolPolicy } from './tool-policy.ts'
 
-/** Our own headers that state no choice. */
+/** Longshore's own headers that are not choices. */
 const otherHeaders = new Set(['longshore-surface'])
 
 /**

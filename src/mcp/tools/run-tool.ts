@@ -110,7 +110,7 @@ function toolNamed(call: ToolCall, name: string): Tool {
   return tool
 }
 
-/** Letters that a misspelled name may differ in. More could make another tool of it. */
+/** Letters in which a misspelled name may differ. With more, it could be another tool. */
 const mostMisspelled = 2
 
 /** Suggests similar names, which is cheaper than reading the whole list. Only names of callable tools. */

@@ -68,7 +68,7 @@ interface NotificationSender {
 
 /** Sends load to a function. */
 interface FunctionProber {
-  /** Resolves within 20 s and a little; an `AppError` when another probe is under way. */
+  /** Resolves within slightly more than 20 s; an `AppError` if another probe is in progress. */
   probe(order: ProbeOrder): Promise<ProbeOutcome>
 }
 

@@ -102,7 +102,7 @@ export function rateLimited(waitSeconds: number): AppError {
   })
 }
 
-/** Whom an address counts as: of IPv6 the network of 64 bits, because a single subscriber has that many addresses. */
+/** The key of an address for limits: for IPv6 its /64 network, because a single subscriber has that many addresses. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address
   const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter(Boolean))

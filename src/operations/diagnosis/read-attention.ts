@@ -124,7 +124,7 @@ async function servesSinceMs(tx: Context['tx'], environment: Environment): Promi
   return serving && Date.parse(servesSince(serving))
 }
 
-/** Before the first deployment everything waits for it, and a deployment under way has its own settings. */
+/** Before the first deployment all changes wait for it, and a deployment in progress has its own settings. */
 function pendingSinceOf(environment: Environment): string | null {
   const { saved, applied, latestRolloutId, wantedRolloutId, updatedAt } = environment
   if (latestRolloutId === null || wantedRolloutId !== null) return null

@@ -63,7 +63,7 @@ async function metricBreak(
   return null
 }
 
-/** A rise of failed requests that is over before the next point. */
+/** A rise of failed requests that ended before the next point. */
 async function burst(
   metrics: Sources['metrics'],
   range: Omit<SeriesQuery, 'metric'>,

@@ -130,7 +130,7 @@ export class ClusterClient {
     await orMissing(() => this.config.change('DELETE', pathOf(kind, namespace, name), query))
   }
 
-  /** Exactly this object: one that took its name since is left alone, and one that is gone is ignored. */
+  /** Deletes exactly this object: a later object of the same name stays, and a missing one is ignored. */
   async deleteOne(kind: Kind, { namespace = '', name, uid }: ObjectMetadata): Promise<void> {
     const options = { propagationPolicy: 'Background', preconditions: { uid } }
     const body = { type: 'application/json', text: JSON.stringify(options) }
@@ -158,7 +158,7 @@ export class ClusterClient {
     return this.#merge(pathOf('Pod', namespace, name), { spec: { schedulingGates: null } })
   }
 
-  /** Changes fields of an object; one that is gone is ignored. */
+  /** Changes fields of an object; a missing object is ignored. */
   async #merge(path: string, fields: object): Promise<void> {
     await orMissing(() => this.config.change('PATCH', path, {}, mergePatch(fields)))
   }

@@ -145,7 +145,7 @@ export class ClusterEnvironment {
     }
     this.#images.look(view, ended)
     const pods = observed?.pods ?? []
-    // A pod that is to end counts as ended after a while, though the cluster still has it.
+    // A pod that is to end counts as ended after a while, even if the cluster still has it.
     const isSame = seen === this.#podsSeen && !pods.some(({ metadata }) => metadata.deletionTimestamp)
     const fresh = isSame ? [] : await this.#storePods(view, pods)
     this.#podsSeen = seen
@@ -202,7 +202,7 @@ export class ClusterEnvironment {
     // The other region keeps serving until the route here has had time to take effect.
     if (state.is === 'ready' && environment.servedFrom !== undefined && this.#lacksRoute(rolloutId))
       return true
-    // Before it is stored that they are over: a program that ends in between finds them again.
+    // Before the outcome is stored: if this process ends in between, the next pass finds the variables again.
     if (!app.isDatabase)
       await this.#objects.dropVariables(view, state.is === 'ready' ? next : current, [current, next])
     if (state.is === 'ready') await transitions.promote(appEnvId, rolloutId)

@@ -43,8 +43,8 @@ export class OwnedNames {
   }
 
   /**
-   * Throws `AppError('unavailable')` while an object of another environment has the name of one of these: to apply over
-   * it would take over its files, and its removal would take the new object along.
+   * Throws `AppError('unavailable')` while an object of another environment has the name of one of these: applying over it
+   * would take over its files, and its removal would also remove the new object.
    */
   async require(workload: string, manifests: readonly Manifest[]): Promise<void> {
     const { client, claims } = this.#deps

@@ -148,12 +148,12 @@ function ownContainer(pod: WorkloadPod) {
 
 const operatorLabels = { cluster: 'cnpg.io/cluster', role: 'cnpg.io/instanceRole', job: 'cnpg.io/jobRole' }
 
-/** The container of the tenant; CloudNativePG has a name of its own for that of PostgreSQL. */
+/** The container of the tenant; CloudNativePG has its own name for the container of PostgreSQL. */
 export function containerNameIn({ metadata }: WorkloadPod): string {
   return metadata.labels && operatorLabels.cluster in metadata.labels ? 'postgres' : containerName
 }
 
-/** Not one that makes or copies the data of a database before its own pod starts. */
+/** Excludes pods that make or copy the data of a database before its own pod starts. */
 export function servesItself({ metadata }: WorkloadPod): boolean {
   return !(metadata.labels && operatorLabels.job in metadata.labels)
 }

@@ -20,8 +20,8 @@ interface WorkQueueOptions<Task> {
 }
 
 /**
- * Works through keys by urgency, a few at the same time and never one key twice at the same time. A key that is added
- * again while it waits is worked on once, and one that is added while it is worked on once more after that.
+ * Works through keys by urgency, several at a time but each key only once at a time. A key that is added again while it
+ * waits is still worked on once; a key that is added while it is worked on is worked on once more afterwards.
  */
 export class WorkQueue<Task> {
   readonly #options: WorkQueueOptions<Task>

@@ -202,7 +202,7 @@ export class PostgresMembership implements Membership {
       const isLeft = !isFree && isSteady && !instances.some(({ id }) => id === row.instance_id)
       const isBusy = this.#held.has(name) || this.#endings.has(name)
       if (isMine && !isBusy && (isFree || isLeft)) await this.#take(name, row?.token ?? null)
-      // Its hand-back failed: the others wait for a holder that is alive.
+      // The hand-back of the lease failed, so the others wait for this living holder.
       if (!isMine && !isBusy && row?.instance_id === instanceId) await this.#release(name, row.token)
     }
   }

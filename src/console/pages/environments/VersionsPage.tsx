@@ -12,7 +12,7 @@ import { useEnvironment } from './environment.ts'
 
 type Compared = OutputOf<typeof compareAppEnvVersions>
 
-/** How two versions differ, and the way back to one of them. */
+/** The differences of two versions, and a way back to one of them. */
 export function VersionsPage() {
   const { appEnvId, currentVersion } = useEnvironment()
   const search = useSearch({ from: '/frame/environments/$envName/versions' })

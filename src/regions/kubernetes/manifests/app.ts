@@ -64,7 +64,7 @@ function deployment(workload: Workload, options: ClusterOptions, metadata: Metad
       // The autoscaler owns the number while it is on.
       ...(autoscaled ? {} : { replicas: containers }),
       revisionHistoryLimit: 1,
-      // Ready for so long, a version counts as deployed.
+      // A version counts as deployed after being ready for this long.
       minReadySeconds: workload.healthCheck.stabilitySeconds,
       // A volume is in use by one pod at a time; otherwise the version before serves until the new one is ready.
       strategy: volume
