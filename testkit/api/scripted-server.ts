@@ -85,7 +85,7 @@ export async function send(
   return { status: response.status, headers: response.headers, json: text === '' ? {} : JSON.parse(text) }
 }
 
-/** Writes bytes to the server and collects what comes back until it closes, or until `enough` says so. */
+/** Writes bytes to the server and collects the response until it closes, or until `enough` returns true. */
 export function raw(
   port: number,
   bytes: string | Buffer,

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { newId } from '../../src/domain/ids.ts'
 import type { ConsoleFixture } from './fixture.ts'
 
-/** Copies one environment in the store until the account has so many. */
+/** Copies one environment in the store until the account has this many. */
 export async function fillAccount(fixture: ConsoleFixture, environments: number): Promise<void> {
   const { appEnvId } = await fixture.platform.makeEnvironment()
   await fixture.platform.db.write(async (tx) => {

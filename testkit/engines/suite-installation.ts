@@ -25,7 +25,7 @@ export interface EngineUnderTest {
   baseImage: string
   /** A second engine object on the same installation, opened; the suite closes the first one before. */
   reopen(): Promise<Engine>
-  /** Removes all that is left, the engine's own state included. */
+  /** Removes everything, including the engine's own state. */
   close(): Promise<void>
 }
 
@@ -195,7 +195,7 @@ function randomName(): string {
   return randomBytes(6).toString('hex')
 }
 
-/** Polls until `probe` gives something, and names what was waited for when it does not. */
+/** Polls until `probe` returns a value; `what` names it in the error of a timeout. */
 export async function until<T>(
   what: string,
   probe: () => T | null | Promise<T | null>,

@@ -32,7 +32,7 @@ interface FakeEngineOptions {
   prepares?: boolean
 }
 
-/** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
+/** An engine in memory whose containers are small HTTP servers on loopback. It implements the whole port. */
 export class FakeEngine implements Engine {
   readonly kind: Engine['kind'] = 'fake'
   readonly capabilities: EngineCapabilities

@@ -21,7 +21,7 @@ interface ClusterInstallationOptions {
   region?: ClusterRegionSetting
 }
 
-/** Settings with which a region builds images, and knows which are in the registry. */
+/** Settings with which a region builds images and can read its registry. */
 export const builderSettings = {
   registry: { push: cluster.registry, pull: cluster.registry, insecure: true },
   buildkit: cluster.buildkit,

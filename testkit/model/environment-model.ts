@@ -83,7 +83,7 @@ export class PlatformModel {
     if (now) environment.applied.functionConfig = { ...environment.saved.functionConfig }
   }
 
-  /** A deployment takes what is saved; so does apply. */
+  /** A deployment puts the saved settings in force; so does apply. */
   applied(environment: ModelEnvironment): void {
     environment.applied = copied(environment.saved)
   }

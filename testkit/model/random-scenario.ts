@@ -21,7 +21,7 @@ export interface Installed {
   running(environment: ModelEnvironment): Promise<Record<string, string>[]>
 }
 
-/** A program that says which variables it sees. */
+/** A program that answers with its variables. */
 const program = `require('http').createServer((request, response) => response.end(JSON.stringify(process.env))).listen(process.env.PORT)`
 const source = {
   Dockerfile: 'FROM node:20-alpine\nCOPY . .\nCMD ["node", "server.js"]\n',

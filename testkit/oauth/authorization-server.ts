@@ -75,7 +75,7 @@ export class TestAuthorizationServer {
   }
 }
 
-/** Signs in and grants what was requested. */
+/** Signs in and grants the requested scopes. */
 async function agree(provider: Provider, req: IncomingMessage, res: ServerResponse, { email }: TestAccount) {
   const { params, prompt, session } = await provider.interactionDetails(req, res)
   if (prompt.name === 'login') {

@@ -1,7 +1,7 @@
 import type { Health } from '../../src/contract/health.ts'
 import { versionSource } from '../gateway/rolling-load.ts'
 
-/** The stability window of 10 s takes 2 s, so the times of the programs are a fifth of what they stand for. */
+/** The stability window of 10 s takes 2 s here, so the times in the programs are a fifth of the named ones. */
 export const hostileClockScale = 5
 
 export const listens = (rest: string, port = 'process.env.PORT') => `

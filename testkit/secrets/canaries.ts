@@ -37,7 +37,7 @@ export class Canaries {
     return this.know(name, core, value(core))
   }
 
-  /** As `plant`, for what may stand in the store as it is. */
+  /** As `plant`, for a value that may be stored in clear. */
   plantPrivate(name: string, value?: (core: string) => string): string {
     const planted = this.plant(name, value)
     this.#canaries.at(-1)!.isPrivate = true

@@ -137,7 +137,7 @@ async function refused(sweep: SecretSweep, row: Operation, input: Json): Promise
   expect(reply.isError).toBe(true)
 }
 
-/** Receivers that answer with what they got, redirect to it, hang up, or do not exist. */
+/** Receivers that echo the request, redirect it, hang up, or do not exist. */
 export async function failNotifications(sweep: SecretSweep, receiver: Receiver): Promise<void> {
   const { accountId, admin } = sweep.platform
   const value = sweep.secrets.plant('secret of a receiver that fails', (core) => core)

@@ -77,7 +77,7 @@ function addTools(server: Server): void {
 type Content = CallToolResult['content']
 type RichTool = (extra: Extra, args: Record<string, unknown>) => Content | Promise<Content>
 
-/** Tools whose answers or questions the product has no use for. */
+/** Tools whose answers or questions the product does not use. */
 const richTools: Record<string, RichTool> = {
   test_image_content: () => [image],
   test_audio_content: () => [{ type: 'audio', data: wav, mimeType: 'audio/wav' }],
