@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type LogArchive, segmentName } from './log-archive.ts'
 
 const keptSegments = 16
-/** Segments that stay on this machine besides the newest one, if an archive has copies. */
+/** Number of segments that stay on this machine besides the newest one, if an archive has copies. */
 const keptBesideCopies = 4
 const flushAfterMs = 100
 /** After a write that failed, such as on a full disk. */

@@ -4,7 +4,7 @@ import { EngineFailure } from '../engine.ts'
 import { eachEntry, type Owner } from '../volume-tar.ts'
 import { orNull, requestInTime } from './client.ts'
 
-/** Limit for the passwd file, which the author of the image wrote. */
+/** Limit for the passwd and group files, which the author of the image wrote. */
 const mostBytes = 256 * 1024
 
 /** The USER of an image; empty for root. */

@@ -32,7 +32,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   #connectingSinceMs = 0
   readonly #deadlines: RequestDeadlines
   readonly #response: UpstreamResponse
-  /** True once the container has agreed to a WebSocket. */
+  /** Set once the container has agreed to a WebSocket. */
   tunnel: Tunnel | null = null
   /** The container reads slower than the client writes. */
   upstreamFull = false
