@@ -19,7 +19,7 @@ import { untilRead } from '../testkit/until.ts'
 
 const kills = Number(process.argv[2] ?? 20)
 const wanted = process.argv[3]
-/** What ended earlier than this waits longer and longer for its next start. */
+/** A program that lives shorter than this waits longer and longer for its next start. */
 const livesMs = 10_500
 
 const victims: Record<'process' | 'docker', Victim[]> = {

@@ -71,7 +71,7 @@ async function write(counter: Counter): Promise<void> {
       counter.acknowledged = counter.sent
       acknowledged += 1
     } catch {
-      // Not acknowledged: it may be there or not.
+      // An unacknowledged write may be there or not.
       session = null
     }
   }

@@ -19,7 +19,7 @@ const lineOf = (index: number, length: number) => {
 const secretsOf = (count: number) =>
   Array.from({ length: count }, (_, index) => `sk_${index}_${randomBytes(18).toString('base64')}`)
 
-/** CPU time of this process: what else the machine does must not count. */
+/** CPU time of this process, so that other work of the machine does not count. */
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6

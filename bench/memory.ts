@@ -17,7 +17,7 @@ const goalMb = 200
 const settleMs = 10_000
 const roles = ['serve', 'gateway', 'supervise']
 
-/** Prints what each process of the installation uses; answers the sum, shared pages counted once. */
+/** Prints the memory of each process of the installation; returns the sum, shared pages counted once. */
 function tell(what: string, home: string): number {
   let sum = 0
   const parts: string[] = []

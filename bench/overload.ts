@@ -24,7 +24,7 @@ import { createLog } from '../src/log.ts'
 const concurrency = 10
 const containers = 3
 const serviceMs = 100
-/** Ten times what the slots carry: each takes `1000 / serviceMs` requests a second. */
+/** Ten times the capacity of the slots: each handles `1000 / serviceMs` requests a second. */
 const ratePerSecond = 10 * containers * concurrency * (1000 / serviceMs)
 const host = 'bench.fn.localhost'
 const gatewayPort = 19_312

@@ -36,7 +36,7 @@ const call: Call = async (name, args) => {
   return result.structuredContent
 }
 
-/** What one call of the finding's own fix takes. */
+/** The repair by one call of the finding's own fix. */
 const byDiagnosis = async (envName: string) => {
   const { findings } = await call('diagnose-app-env', { envName })
   const { operation, input } = findings[0].fix

@@ -62,9 +62,9 @@ async function serve(socketPath: string, requestLog: RequestLogMode): Promise<ne
 interface Side {
   mode: RequestLogMode
   port: number
-  /** Of the gateway process. */
+  /** Process id of the gateway. */
   pid: number
-  /** Requests that reached the control plane: shown ones and what they stand for. */
+  /** Requests that reached the control plane: shown ones and those that they stand for. */
   kept: number
   represented: number
 }

@@ -112,7 +112,7 @@ async function sendAtRate(running: readonly string[], perSecond: number): Promis
   return ((totalCpu(running) - before - idle) * 1000) / sent
 }
 
-/** Of each control plane, in seconds for a second. */
+/** CPU seconds per second of each control plane. */
 const idleCpu = new Map<string, number>()
 
 async function measureIdle(): Promise<void> {

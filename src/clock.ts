@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 
-/** Cancels what it was returned for; calling it twice is harmless. */
+/** Cancels the timer that returned it; calling it twice is harmless. */
 export type Cancel = () => void
 
 /** The one source of time. Timestamps come from `wallMs`, every interval from `monotonicMs` or `after`. */

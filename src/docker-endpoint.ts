@@ -46,7 +46,7 @@ function parseDockerHost(dockerHost: string): DockerEndpoint {
   })
 }
 
-/** What dockerode takes to connect there. */
+/** The connection options of dockerode for an endpoint. */
 export function dockerodeOptions(endpoint: DockerEndpoint) {
   return endpoint.kind === 'unix'
     ? { socketPath: endpoint.path }

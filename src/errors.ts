@@ -1,4 +1,4 @@
-/** What went wrong, from the caller's point of view. Each kind has one HTTP status (docs/interface.md#errors). */
+/** Kinds of error, from the caller's point of view. Each has one HTTP status (docs/interface.md#errors). */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -23,7 +23,7 @@ export const httpStatusOf: Readonly<Record<ErrorKind, number>> = {
 }
 
 interface AppErrorOptions {
-  /** What to do instead. Public. */
+  /** Advice on how to proceed. Public. */
   details?: string
   /** Id of the interface rule that was broken, such as `F8`. Public on tools. */
   rule?: string
@@ -58,7 +58,7 @@ export function rejectViolation(violation: { message: string; details: string; r
   if (violation) throw new AppError('invalid', violation.message, violation)
 }
 
-/** At which level work that is retried logs its failure: what is unavailable comes back, anything else is a bug. */
+/** The log level for failures of retried work: an outage ends by itself, anything else is a bug. */
 export function logLevelOf(error: unknown): 'warn' | 'error' {
   return error instanceof AppError ? 'warn' : 'error'
 }

@@ -8,7 +8,7 @@ export interface ServerNames {
   installationName?: string | undefined
 }
 
-/** What is wrong with a request's `Host` or `Origin`. */
+/** The problem with a request's `Host` or `Origin`. */
 export type ForeignRequest = 'no host' | 'foreign host' | 'foreign origin'
 
 /**

@@ -1,6 +1,6 @@
 /**
- * From now on an error that nothing caught ends what it belongs to, and not the process, which every tenant would be
- * without.
+ * From now on an uncaught error ends only the work that it belongs to, not the process, because that would be an outage for
+ * every tenant.
  */
 export function continueAfterBugs(note: (error: unknown) => void): void {
   process.on('uncaughtException', note).on('unhandledRejection', note)

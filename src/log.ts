@@ -33,7 +33,7 @@ export function createLog(
 }
 
 /**
- * Drops what cannot be written: it may be a file on a full disk, and what logs a line must not fail for it. (The
+ * Drops lines that cannot be written, such as to a file on a full disk: code that logs must not fail because of it. (The
  * destination of pino throws, and waits on the event loop for a slow reader.)
  */
 function logDestination(fd: number): DestinationStream {

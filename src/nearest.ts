@@ -14,7 +14,7 @@ export function nearestName(given: string, known: readonly string[]): string | n
 /** No name is longer. The comparison takes time by the product of the lengths. */
 const longestName = 140
 
-/** Letters to change, add or leave out to make one word the other; infinite for what is too long to be a name. */
+/** Letters to change, add or leave out to turn one word into the other; infinite if one is too long to be a name. */
 export function changesBetween(one: string, other: string): number {
   if (Math.max(one.length, other.length) > longestName) return Number.POSITIVE_INFINITY
   let above = Array.from({ length: other.length + 1 }, (_, index) => index)

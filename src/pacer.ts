@@ -24,21 +24,21 @@ async function passRounds(): Promise<void> {
 /** Bytes of JSON that are parsed and checked in about a millisecond. */
 const largeBytes = 16 * 1024
 
-/** Before a body of this size is parsed and checked, which takes up to 50 milliseconds: many may come at once. */
+/** Before a body of this size is parsed and checked, which takes up to 50 ms: many may arrive at once. */
 export async function yieldForLarge({ length }: Uint8Array): Promise<void> {
   if (length > largeBytes) await yieldAlone()
 }
 
 /** Characters that are parsed, copied or encrypted in a few milliseconds. */
 const mostInARow = 256 * 1024
-/** What a step costs beside its characters. */
+/** The cost of a step in addition to its characters. */
 const perStep = 2_000
 
-/** Cuts work whose size tenants choose into pieces, so that the event loop has its turn between them. */
+/** Splits work of a size that tenants choose, so that other work of the event loop runs in between. */
 export class Pacer {
   #done = 0
 
-  /** Called after a step that went through so many characters. */
+  /** Called after a step that processed this many characters. */
   async after(characters: number): Promise<void> {
     this.#done += characters + perStep
     if (this.#done < mostInARow) return

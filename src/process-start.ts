@@ -15,7 +15,7 @@ export function startedAt(pid: number): string {
   }
 }
 
-/** Whether the process that started then still runs: a reused pid has another start time. Empty: not known. */
+/** Whether the process that started then still runs: a reused pid has another start time. Empty: unknown. */
 export function isAlive({ pid, started }: { pid: number; started: string }): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false
   try {

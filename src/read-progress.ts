@@ -5,7 +5,7 @@ export class ReadProgress {
   #taken = -1
   #sinceMs = 0
 
-  /** How long the peer has read nothing although bytes wait for it; 0 if none wait. Precise to the interval of the calls. */
+  /** How long the peer has not read although bytes wait for it; 0 if none wait. Precise to the interval of the calls. */
   stalledMs(socket: Socket, nowMs: number): number {
     if (socket.writableLength === 0) return 0
     const taken = takenBySystem(socket)
@@ -18,8 +18,8 @@ export class ReadProgress {
 }
 
 /**
- * Bytes that the system has taken of what was written, also of a piece that it took in part. `bytesWritten` of the socket
- * would not do: it also counts what waits, so a program that writes on would look like a peer that reads.
+ * Written bytes that the system has taken, including parts of a piece. `bytesWritten` of the socket does not work here: it
+ * also counts waiting bytes, so a program that keeps writing would look like a peer that reads.
  */
 function takenBySystem(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: SystemHandle | null }

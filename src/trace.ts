@@ -33,7 +33,7 @@ export function spanIdOf(traceparent: string): string {
   return traceparent.slice(36, 52)
 }
 
-/** A `traceparent` of the same trace with a span of its own, for what a request causes. */
+/** A `traceparent` of the same trace with a new span, for a request that a call causes. */
 export function childOf(traceparent: string): string {
   return `00-${traceIdOf(traceparent)}-${spanIdOf(newTraceparent())}-01`
 }
@@ -64,7 +64,7 @@ export interface SpanSink {
   add(span: Span): void
 }
 
-/** The span ids of a call and of what caused it. */
+/** The span ids of a call and of its parent. */
 export function spanIds(
   traceparent: string,
   given: unknown,

@@ -2,9 +2,9 @@ import type { Cancel, Clock } from './clock.ts'
 
 export interface WorkerOptions {
   clock: Clock
-  /** Compares what is stored with what is there and repairs the difference; may be repeated at any time. */
+  /** Compares the stored state with the actual state and repairs the difference; may be repeated at any time. */
   pass(): unknown
-  /** Called with what a pass threw; the next one follows by itself. */
+  /** Called with the error of a failed pass; the next pass follows by itself. */
   failed(error: unknown): void
   /** Once started, time from the end of a pass to the next one. Without it only wakes and failures lead to a pass. */
   everyMs?: number
@@ -17,7 +17,7 @@ export interface WorkerOptions {
 
 const defaultRetryMs = 2_000
 const defaultLongestRetryMs = 10_000
-/** The part of a retry delay that chance takes away at most. */
+/** The largest part of a retry delay that jitter may subtract. */
 const jitter = 0.25
 
 /**
@@ -49,7 +49,7 @@ export class Worker {
     this.#scheduleInterval()
   }
 
-  /** Makes a pass now, or another one after the pass under way; cheap to call often. */
+  /** Starts a pass now, or another one after the pass in progress; cheap to call often. */
   wake(): void {
     if (this.#stopped) return
     this.#again = true
@@ -79,7 +79,7 @@ export class Worker {
     while (this.#running) await this.#running
   }
 
-  /** No pass begins from now on; resolves when the one under way has ended. */
+  /** No pass begins from now on; resolves when the one in progress has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#interval()

@@ -14,7 +14,7 @@ export function ms(value: number): string {
   return `${value.toFixed(1)} ms`
 }
 
-/** The machine and what else it does, to be quoted with every figure. */
+/** The machine and its other load, to be quoted with every figure. */
 export function machine(): string {
   const [one, five] = os.loadavg()
   return `${os.cpus().length} cores, load ${one!.toFixed(1)} (5 min ${five!.toFixed(1)}), Node ${process.versions.node}`

@@ -44,7 +44,7 @@ function hasFailedHook({ parent, module }: TestCase): boolean {
   return module.errors().length > 0
 }
 
-/** Of the whole suite if all of it is skipped. */
+/** The line of a whole suite if all of it is skipped. */
 function skippedLine(test: TestCase): string {
   let whole: TestCase | TestSuite = test
   while (whole.parent.type === 'suite' && whole.parent.state() === 'skipped') whole = whole.parent

@@ -1,4 +1,4 @@
-/** Resolves when `condition` holds, which is no promise; fails the test with `what` if it never does. */
+/** Resolves when `condition`, which is not a promise, holds; fails the test with `what` if it never does. */
 export async function until(condition: () => unknown, what = 'condition', timeoutMs = 60_000): Promise<void> {
   const endMs = performance.now() + timeoutMs
   for (let pauseMs = 1; !condition(); pauseMs = Math.min(pauseMs * 1.1, 20)) {

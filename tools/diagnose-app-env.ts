@@ -17,7 +17,7 @@ export default defineTool({
     if (!first) return `${state} No cause was found in ${checked.join(', ')}.`
     return `${state} ${findings.length === 1 ? 'Cause' : 'First cause'}: ${first.cause} (${first.confidence}).`
   },
-  // A log line is text of a tenant, so what quotes one stands in the envelope, and so do names taken from one.
+  // A log line is text of a tenant, so quotes of it and names taken from it stand in the envelope.
   body: ({ findings, ...answer }, frame) => {
     const ours = { ...answer, findings: findings.map(withoutQuotes) }
     const quotes = findings.flatMap(evidenceLines)

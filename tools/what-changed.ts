@@ -17,7 +17,7 @@ export default defineTool({
     const when = broke ? ` ${broke.metric} broke at ${broke.at}.` : ' No metric broke.'
     return `${counted(changes.length, 'change')}, newest first.${when}`
   },
-  // The ranked ones are what the question is about.
+  // The question is about the ranked ones.
   shorten: (answer) => {
     const shown = [...answer.changes]
       .sort((a, b) => (a.rank ?? Number.MAX_VALUE) - (b.rank ?? Number.MAX_VALUE))

@@ -31,13 +31,13 @@ interface Counter {
 }
 
 interface Target {
-  /** Of the balancer. */
+  /** Address of the balancer. */
   url: string
   token: string
   accountId: string
 }
 
-/** What callers do while faults are made; every call is repeated until it is acknowledged. */
+/** The load of callers while faults are made; every call is repeated until it is acknowledged. */
 export class Load {
   readonly client: Client
   readonly #target: Target
@@ -98,7 +98,7 @@ export class Load {
     await Promise.all(this.#counters.map(count))
   }
 
-  /** Each acknowledged write is there; each write over REST, which has a key, is there once. */
+  /** Each acknowledged write is there; each write over REST, which has a key, is there exactly once. */
   async judgeCounters(): Promise<void> {
     for (const { appEnvId, revision, acknowledged, isOverMcp } of this.#counters) {
       const found = await this.client.call(getAppEnv, { appEnvId })

@@ -1,4 +1,4 @@
-/** What the chaos bench found wrong. */
+/** Problems that the chaos bench found. */
 export const problems: string[] = []
 
 export function print(line: string): void {

@@ -14,9 +14,9 @@ import { deployed, onCluster, pause } from './on-cluster.ts'
 const ticksASecond = 100
 const resyncMs = 60_000
 const resyncs = 3
-/** So many run at a time. */
+/** This many run at a time. */
 const atOnce = 20
-/** So many are changed, one after the other. */
+/** This many are changed, one after the other. */
 const changed = 60
 const betweenMs = 1_000
 const lookMs = 20
@@ -51,7 +51,7 @@ export function many(amount = 500): Promise<string[]> {
   }, {})
 }
 
-/** Per resync: what the process used in all, and in those seconds in which it used more than in half of them. */
+/** CPU for each resync: of the process in all, and of the seconds in which it used more than its median. */
 async function cpuSeconds(pid: number): Promise<{ ofMinute: number; ofResync: number }> {
   const seconds: number[] = []
   let last = usedBy(pid).cpuSeconds

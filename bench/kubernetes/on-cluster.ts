@@ -16,7 +16,7 @@ export async function onCluster<T>(
 ): Promise<T> {
   if (!cluster.kubeconfig || !cluster.ingress || !cluster.registry)
     throw new Error('set KUBECONFIG, REGISTRY, INGRESS and DOMAIN')
-  // What the regions file says besides, such as annotations for the ingress.
+  // More settings of the regions file, such as annotations for the ingress.
   const settings = JSON.parse(process.env.REGION_SETTINGS ?? '{}') as object
   const installation = new ClusterInstallation(env, { settings })
   await installation.start()

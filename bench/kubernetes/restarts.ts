@@ -238,7 +238,7 @@ async function wrongObjects(appEnvIds: readonly string[]): Promise<string[]> {
   return found
 }
 
-/** What is left once every environment is deleted. */
+/** The objects that are left once every environment is deleted. */
 async function orphans(installation: ClusterInstallation, appEnvIds: readonly string[]): Promise<string[]> {
   for (const appEnvId of appEnvIds) await installation.client().call(deleteAppEnv, { appEnvId })
   const left = []

@@ -132,7 +132,7 @@ function exists(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined
 }
 
-/** The processes of the installation, by what they do. */
+/** The processes of the installation, by role. */
 function processesOf(home: string): Map<Role, number> {
   const found = new Map<Role, number>()
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

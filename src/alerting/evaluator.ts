@@ -52,7 +52,7 @@ export class Evaluator {
       everyMs: metrics.periodMs,
       pass: () => this.#cycle(),
       failed: (error) => {
-        // Not the store but a fault of ours: it must not stand before every later cycle.
+        // A bug and not an outage of the store: it must not block every later cycle.
         if (!(error instanceof AppError)) this.#unstored = []
         log.warn({ err: error }, 'alerts could not be evaluated; retrying')
       },

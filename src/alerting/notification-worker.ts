@@ -19,7 +19,7 @@ import {
 
 const lookEveryMs = 1_000
 const shortestLookMs = 50
-/** No wait is longer: a time further ahead was written before the wall clock stepped back, and counts as due. */
+/** No wait is longer. A time further ahead was written before the wall clock stepped back, so it counts as due. */
 const longestWaitMs = 2 * 3_600_000
 const mostAtOnce = 256
 const mostPerPoint = 8
@@ -70,7 +70,7 @@ export class NotificationWorker {
   readonly #failures = new Map<string, number>()
   /** Recent worst response time of a contact point, in milliseconds. */
   readonly #answerMs = new Map<string, number>()
-  /** Notifications whose sending ended since the look for due ones began, which may have read them before. */
+  /** Notifications that were sent while due ones were being read: the read may still contain them. */
   readonly #ended = new Set<string>()
   readonly #sending = new Set<Promise<unknown>>()
   readonly #worker: Worker

@@ -72,7 +72,7 @@ export async function findAlertStates(
   return new Map(rows.map((row) => [row.alert_id, stateOf(row)]))
 }
 
-/** The alerts that an evaluator checks in each cycle: of what serves in its regions, or all, that are not paused. */
+/** The alerts that an evaluator checks in each cycle: those not paused, in its regions or in all. */
 export async function listEvaluatedAlerts(
   tx: Tx,
   regions?: readonly string[],
@@ -114,7 +114,7 @@ export async function saveAlertState(
   return true
 }
 
-/** Notes an evaluation that changed nothing. The version stays: a new one would restart the evaluator's count of time. */
+/** Notes an unchanged evaluation. The version stays: a new one would restart the evaluator's count of time. */
 export async function noteCheck(
   tx: Tx,
   state: StoredAlertState,

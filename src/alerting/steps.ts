@@ -19,7 +19,7 @@ export interface Evaluation {
   nowMs: number
   /** Public URL of the alert. */
   url: string
-  /** Whether the evaluator's cycles include the alert from now on. */
+  /** Whether the evaluator's cycles now include the alert. */
   isInCycle: boolean
 }
 

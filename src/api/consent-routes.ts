@@ -10,7 +10,7 @@ import { type BodyLimits, readJsonBody } from './json-body.ts'
 const limits: BodyLimits = { bytes: 32 * 1024, timeoutMs: 15_000 }
 const path = '/console/authorization'
 
-/** Adds what the consent page reads and sends: only with a session, and only for pages of this server itself. */
+/** Adds the routes of the consent page: only with a session, and only for pages of this server itself. */
 export function addConsentRoutes(
   app: FastifyInstance,
   { routes, server, sessions }: { routes: OAuthRoutes; server: EmbeddedServer; sessions: ConsoleSessions },

@@ -79,7 +79,7 @@ function addFiles(app: FastifyInstance, dir: string): void {
   app.get<{ Params: { name: string } }>('/console/assets/:name', quiet, async (request, reply) => {
     listed ??= readFile(path.join(dir, 'assets.json'), 'utf8').then((text) => JSON.parse(text))
     const assets = await listed.catch((error) => {
-      // A read that failed once, such as for lack of open files, must not fail for ever.
+      // A read that failed once, such as for lack of open files, must not fail forever.
       listed = undefined
       throw error
     })

@@ -6,10 +6,10 @@ const mostBesideConnects = 2
 
 type Begin = () => void
 
-/** Waiting values by key, the oldest first. Each step takes the same time, however many wait. */
+/** Waiting values by key; the first has waited longest. Each step takes the same time, however many wait. */
 class WaitingByKey<Value> {
   readonly #values = new Map<string, Value>()
-  /** Kept: another iterator would pass all removed keys again. It never ends, because what it passes is taken. */
+  /** Kept: a new iterator would pass all removed keys again. It never ends, because each key it passes is removed. */
   readonly #order = this.#values.entries()
 
   get size(): number {
@@ -48,7 +48,7 @@ export function noteConnect(): void {
 /**
  * Begins the work of a request in this round or in a later one. Thousands may arrive at once, and probes, new connections
  * and other callers would wait for all of them: addresses take turns, and at each address its tokens, each with one
- * request. The token is not checked yet, and a stranger can make up thousands of them, but not of addresses.
+ * request. The token is not checked yet: a stranger can make up thousands of tokens, but not of addresses.
  */
 export function beginFairly(address: string, token: string, begin: Begin): void {
   countRounds()

@@ -66,7 +66,7 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   bodyTimeoutMs?: number
   /** How long `close` waits for requests in flight, in milliseconds. Default 10,000. */
   closeGraceMs?: number
-  /** Open connections; more are closed at once. Default: what the limit of open files allows. */
+  /** Open connections; more are closed at once. Default: derived from the limit of open files. */
   mostConnections?: number
 }
 

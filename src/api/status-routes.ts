@@ -8,7 +8,7 @@ export interface StatusSources {
   readiness: () => Promise<{ ready: boolean; problems: string[] }>
   /** The control planes that share the installation, for `known` callers of `/readyz`; absent = there is one. */
   sharing?: (() => Record<string, unknown>) | undefined
-  /** Counters in the Prometheus text format; what identifies the installation only if the caller is `known`. */
+  /** Counters in the Prometheus text format; with the installation's identity only if the caller is `known`. */
   metricsText: (known: boolean) => string | Promise<string>
   hasMcp: boolean
   hasReference: boolean

@@ -100,7 +100,7 @@ export function repositoryUrl({
   return new URL(`${baseUrl.replace(/\/+$/, '')}/${segments.join('/')}.git`)
 }
 
-/** What a shell exits with when there is no such program. */
+/** Exit code of a shell when the program does not exist. */
 const noProgram = 127
 
 class GitFailed extends Error {
@@ -159,7 +159,7 @@ function gitEnvironment(home: string, protocol: string): Record<string, string> 
   return env
 }
 
-/** The shell only sets the limit: nothing that a tenant chose is in its script. */
+/** The shell only sets the limit: its script contains no text of a tenant. */
 const limited = 'ulimit -d "$0" 2>/dev/null; exec git "$@"'
 
 /** Runs git in a process group of its own, because it starts helper programs. */
@@ -243,7 +243,7 @@ async function sizeOf(target: string): Promise<number> {
       if (entry.isFile()) bytes += (await stat(path.join(entry.parentPath, entry.name))).size
     }
   } catch {
-    // Files come and go while git writes; the next check sees the rest.
+    // Files come and go while git writes; the next check finds the rest.
   }
   return bytes
 }
@@ -257,7 +257,7 @@ function translateGitError(error: unknown, { namespace, repo, branch, commitId }
   if (end === noProgram) return say('This machine has no git in its PATH; the operator must install it.')
   if (/out of memory|memory exhausted|cannot allocate memory/i.test(output))
     return say(`${name} has a file that takes too much memory to unpack. Keep large files elsewhere.`)
-  // Git goes through folders by recursion: a stack is full after a few thousand.
+  // Git walks folders recursively: its stack is full after a few thousand.
   if (end === 'SIGSEGV' || /died of signal 11|tree depth/i.test(output))
     return say(`${name} has folders nested too deeply for git to read. Flatten them.`)
   if (typeof end === 'string')

@@ -40,7 +40,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     const header = decodeHeader(block)
     if ('xgLK'.includes(header.type)) {
       extending += 1
-      // They count as no entry, and each takes as long as one.
+      // They do not count as entries, but each takes as long as one.
       if (extending > mostExtending)
         throw badArchive(`An entry of the archive has more than ${mostExtending} extended headers.`)
       const text = await extendedHeader(bytes, header)

@@ -96,7 +96,7 @@ export function addRestoreCommand(program: CliCommand, cli: Cli, done: Done): vo
       if (env === undefined && dryRun) throw new UsageError('--dry-run requires --env')
       const { client } = await connected(cli)
       if (env !== undefined && yes !== true && !dryRun) {
-        // First what refuses the call, such as a volume in use.
+        // A dry run first, so that a refusal, such as a volume in use, comes before the question.
         await client.call(restoreAppEnvBackup, { ...environmentRef(String(env)), backupId }, { dryRun: true })
         throw new UsageError('this replaces all data of the environment; confirm it with --yes')
       }
@@ -129,7 +129,7 @@ async function madeBeside(client: Client, backupId: string, name: string): Promi
   return await client.call(createAppEnv, { accountId, appId, name, region, ...size })
 }
 
-/** Waits for the end; throws the platform's failure message. */
+/** Waits until the work has ended; throws the platform's failure message. */
 async function ended<One extends BackupResponse | RestoreResponse>(
   client: Client,
   backupId: string,

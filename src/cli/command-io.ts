@@ -45,7 +45,7 @@ export class UsageError extends Error {
   }
 }
 
-/** An error for people: what is wrong, then what to do. Safe for a terminal: it may quote a program of a tenant. */
+/** An error for people: problem, then remedy. Safe for a terminal: it may quote a program of a tenant. */
 export function errorText(error: unknown): string {
   return sentencesOf(error).split('\n').map(printable).join('\n')
 }

@@ -40,7 +40,7 @@ function environmentFirst(argv: readonly string[]): string[] {
   return [value, ...argv.slice(0, at), ...argv.slice(at + (joined === undefined ? 2 : 1))]
 }
 
-/** A command of the tree. Wrong calls become `UsageError`s that name what is wrong and what was probably meant. */
+/** A command of the tree. Wrong calls become `UsageError`s that name the mistake and the probable correction. */
 export class CliCommand extends Command {
   readonly #required = new Map<string, string>()
   #takesProgram = false
@@ -95,7 +95,7 @@ export class CliCommand extends Command {
     return this
   }
 
-  /** Sets what the command does; `cli` is filled in by `runCli`, `done` receives the exit code. */
+  /** Sets the action of the command; `runCli` fills in `cli`, and `done` receives the exit code. */
   runs(cli: Cli, done: Done, act: Action): this {
     return this.action(async () => {
       cli.path = pathOf(this)
@@ -152,7 +152,7 @@ export class CliCommand extends Command {
     throw new UsageError(message.replace(/^error: /, ''), pathOf(this))
   }
 
-  /** Called by commander for the first option that it does not know. */
+  /** Called by commander for the first unknown option. */
   unknownOption(flag: string): never {
     const help = this.createHelp()
     const known = [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)]

@@ -17,7 +17,7 @@ interface Change {
   after: unknown
 }
 
-/** What a dry run answers: sentences first, then each change. */
+/** The answer of a dry run: sentences first, then each change. */
 export function dryRunLines(answer: unknown): string[] {
   const { effects = [], changes = [] } = answer as DryRunAnswer
   return [
@@ -29,7 +29,7 @@ export function dryRunLines(answer: unknown): string[] {
   ]
 }
 
-/** A whole object that is made becomes its fields; the effects say what goes with one that is deleted. */
+/** A created object is shown as its fields; for a deleted one, the effects list everything that goes with it. */
 function fieldChanges(change: Change): Change[] {
   const { path, before, after } = change
   if (path !== '') return [change]
@@ -48,7 +48,7 @@ export function addDryRun<C extends CliCommand>(command: C): C {
   return command.option('--dry-run', 'check the call and show what would change') as C
 }
 
-/** Does a dry run of a call, and prints what the call would change. */
+/** Does a dry run of a call, and prints the changes. */
 export async function printDryRun(
   cli: Cli,
   client: Client,

@@ -10,7 +10,7 @@ import { failureText, inShellWords } from './rows/words.ts'
 
 type Status = OutputOf<typeof getAppEnvStatus>
 
-/** The status for people: first whether it serves and what is wrong, then the facts. */
+/** The status for people: first whether it serves, and the problem if not; then the facts. */
 export function statusLines(status: Status): string[] {
   const { cliEnvName, currentDeployment, containers, pendingChanges, hosts } = status
   const failure = currentDeployment?.failure

@@ -4,9 +4,9 @@ import { inShellWords } from './rows/words.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 const widestCell = 60
-/** Columns of lists that add nothing for people. */
+/** Columns of lists that are of no use to people. */
 const leftOut = new Set(['slug', 'revision', 'accountId', 'updatedAt'])
-/** Columns that tell rows apart, and that calls take, come first. */
+/** Columns that distinguish rows, and that calls take, come first. */
 const leading = new Set(['cliEnvName'])
 
 /**

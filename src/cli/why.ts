@@ -13,7 +13,7 @@ import { inShellWords, wordsOf } from './rows/words.ts'
 
 const environmentId = /\benv_[a-z0-9]+\b/g
 
-/** `longshore why`: what is wrong with an environment, and the command that fixes it. */
+/** `longshore why`: the problem of an environment, and the command that fixes it. */
 export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
   parent
     .command('why')
@@ -34,7 +34,7 @@ export function addWhyCommand(parent: CliCommand, cli: Cli, done: Done): void {
     })
 }
 
-/** People know environments by their names: of those that findings and fixes name by id. */
+/** Names for the environments that findings and fixes mention by id. */
 async function environmentNames(
   client: Client,
   { findings }: OutputOf<typeof diagnoseAppEnv>,
@@ -74,7 +74,7 @@ function findingLines(finding: Finding, environment: string, named: (text: strin
   ]
 }
 
-/** What a program printed stays as it is; only the platform's own text names operations. */
+/** Output of a program is shown as it is; only the platform's own text gets the names of commands. */
 function evidenceLine({ source, at, text, value }: Evidence, words: (text: string) => string): string {
   const isOutput = source === 'log' || source === 'build-log'
   const shown = text === undefined ? null : isOutput ? printable(text) : words(text)
@@ -106,7 +106,7 @@ function wordOf(value: unknown): string {
   return name === undefined ? JSON.stringify(value) : `${name}=${inner ?? ''}`
 }
 
-/** As a shell takes it for one word, whatever it holds. */
+/** Quoted so that a shell takes it for one word, whatever it contains. */
 function quoted(word: string): string {
   return /^[\w.:/=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

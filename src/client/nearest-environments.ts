@@ -12,8 +12,8 @@ interface NamedEnvironment {
 
 /**
  * The environments that were probably meant, of those that the caller can see: the one with this name, those of the app
- * with it, or the one with the most similar name. The platform cannot say: its answer must not depend on what the caller
- * may not see.
+ * with it, or the one with the most similar name. The platform cannot suggest them: its answer must not depend on
+ * objects that the caller may not see.
  */
 export async function nearestEnvironments(
   client: Client,

@@ -147,7 +147,7 @@ export interface Config {
   readonly regions: readonly RegionSetting[]
   /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
   readonly gitBaseUrl: string
-  /** What the Dockerfiles that presets generate begin with; it must bring node and npm. */
+  /** The base image of the Dockerfiles that presets generate; it must contain node and npm. */
   readonly nodeImage: string
   /** `DOCKER_HOST`, the engine's own setting. */
   readonly dockerHost: string | undefined
@@ -242,7 +242,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
   })
 }
 
-/** With the setting that was probably meant: one whose name is at most three changes of a letter away. */
+/** Adds the setting that was probably meant: one whose name differs by at most three letters. */
 function unknownSetting(name: string): string {
   const near = Object.keys(settings)
     .map((known) => ({ known, changes: changesBetween(name, known) }))

@@ -59,7 +59,7 @@ const clusterFields = z.strictObject({
         'must be default (the certificate of the ingress controller) or { clusterIssuer: name } of cert-manager',
     })
     .optional(),
-  /** What the ingress or the Gateway reads of each app's route and Service, such as its way to retry. */
+  /** Annotations for each app's route and Service that the ingress or the Gateway reads, such as retry rules. */
   annotations: z
     .strictObject({ route: annotationsOf.default({}), service: annotationsOf.default({}) })
     .optional(),
@@ -93,7 +93,7 @@ const clusterRegion = clusterFields.superRefine((region, context) => {
     problem('publicPort', `must be ${httpsPort} with tls, because addresses with that port begin with https`)
 })
 
-/** What the configuration file says of a cluster region (docs/interface.md#regions-file). */
+/** The settings of a cluster region in the configuration file (docs/interface.md#regions-file). */
 export type ClusterSetting = z.output<typeof clusterRegion>
 
 /**
@@ -186,7 +186,7 @@ function placesOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; text: string 
   }))
 }
 
-/** Where a value stands, or the innermost one around a value that is missing; a key where there is one. */
+/** The position of a value; for a missing value, of the innermost one around it; of a key where there is one. */
 function offsetOf(document: Document, path: PropertyKey[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)

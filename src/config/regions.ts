@@ -7,7 +7,7 @@ type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
 export interface RegionSetting {
   readonly region: string
   readonly engine: EngineChoice
-  /** Of a region with the engine `kubernetes`; from the configuration file. */
+  /** Only for the engine `kubernetes`; from the configuration file. */
   readonly cluster?: ClusterSetting
 }
 

@@ -28,7 +28,7 @@ const signIn = createRoute({
   component: SignInPage,
 })
 
-/** Outside the frame: nothing there belongs to the decision. */
+/** Outside the frame, which has no part in the decision. */
 const authorize = createRoute({
   getParentRoute: () => root,
   path: '/authorize',

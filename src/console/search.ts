@@ -1,6 +1,6 @@
 import { type AuditOutcome, auditOutcomes, type Surface, surfaces } from '../contract/audit.ts'
 
-/** What pages take from the search part of their address. Anything else in it is ignored. */
+/** The search parameters that pages read from their address. All others are ignored. */
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value.slice(0, 500) : undefined
 

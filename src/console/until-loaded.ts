@@ -1,8 +1,8 @@
 const pausesMs = [250, 1_000, 3_000]
 
 /**
- * Runs `load` again while it fails: when a network comes or goes (a VPN, a container of Docker), browsers drop what they
- * are loading, also from this machine.
+ * Runs `load` again while it fails: when a network comes or goes (a VPN, a container of Docker), browsers abort their
+ * requests, even those to this machine.
  */
 export async function untilLoaded<T>(load: () => Promise<T>): Promise<T> {
   for (const pauseMs of pausesMs) {

@@ -37,7 +37,7 @@ export const getAppEnvStatus = operation({
     health: health.nullable(),
     pendingChanges,
     hosts: z.array(host),
-    /** While it moves with its volume: `copy` and `start` serve nothing. */
+    /** While it moves with its volume: during `copy` and `start` no requests are served. */
     volumeMove: z.object({ region: z.string(), step: z.enum(['prepare', 'copy', 'start']) }).optional(),
   }),
 })

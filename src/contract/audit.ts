@@ -29,7 +29,7 @@ const auditEntry = z.object({
   operation: z.string(),
   objectType: z.string(),
   objectId: z.string(),
-  /** As the object is named in the recorded change, a cliEnvName for an environment; null where none is recorded. */
+  /** The object's name in the recorded change, a cliEnvName for an environment; null if none is recorded. */
   objectName: z.string().nullable(),
   outcome: z.enum(auditOutcomes),
   /** For an undo: the entry that it undid. */

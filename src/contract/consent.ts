@@ -4,7 +4,7 @@ import { type ToolGroup, toolGroups } from './tool-groups.ts'
 
 const scope = z.enum(allScopes as [Scope, ...Scope[]])
 const idOf = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[\\w-]{1,128}$`))
-/** What the agent is held to. `env`: one environment, which its calls need not name; `environments`: several. */
+/** The limits of the agent. `env`: one environment, which its calls need not name; `environments`: several. */
 const grantedScope = z.strictObject({
   account: idOf('acc').nullable().default(null),
   app: idOf('app').nullable().default(null),
@@ -44,7 +44,7 @@ interface ConsentClient {
   verifiedHost: string | null
 }
 
-/** What a client asks a person for; if the request cannot be granted, only where that answer would go. */
+/** A client's request to a person. If it cannot be granted, only the address that the answer would go to. */
 export type Consent =
   | (ConsentAnswer & { returnsTo: string })
   | {

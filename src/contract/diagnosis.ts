@@ -46,7 +46,7 @@ export const diagnosisCauses = [
 ] as const
 export type DiagnosisCause = (typeof diagnosisCauses)[number]
 
-/** `critical`: nothing serves; `warning`: it serves badly, or the newest deployment failed; `info`: it serves. */
+/** `critical`: no requests are served; `warning`: served badly, or the newest deployment failed; `info`: served. */
 export const findingSeverities = ['critical', 'warning', 'info'] as const
 
 /**
@@ -67,7 +67,7 @@ export const evidenceSources = [
   'engine',
 ] as const
 
-/** `text` may quote what a tenant's program printed; known secret values are masked in it. */
+/** `text` may quote output of a tenant's program; known secret values are masked in it. */
 export const evidence = z.object({
   source: z.enum(evidenceSources),
   at: isoTime.nullable(),
@@ -76,7 +76,7 @@ export const evidence = z.object({
 })
 export type Evidence = z.output<typeof evidence>
 
-/** `safe`: it heals the finding as it stands, loses no data, and another call takes it back. */
+/** `safe`: the call repairs the finding as it stands, loses no data, and another call undoes it. */
 export const fix = z.object({
   operation: z.string(),
   input: z.record(z.string(), z.unknown()),
@@ -121,13 +121,13 @@ export const diagnoseAppEnv = operation({
     /** The version that takes requests, also while a newer one failed; null if there is none. */
     servingVersion: z.number().nullable(),
     findings: z.array(finding),
-    /** What was looked at; a fact that could not be read is missing. */
+    /** The facts that were checked; a fact that could not be read is missing. */
     checked: z.array(z.enum(diagnosedFacts)),
     checkedAt: isoTime,
   }),
 })
 
-/** What every environment that needs attention shows at a glance; diagnose-app-env finds the cause behind it. */
+/** A short summary of an environment that needs attention; diagnose-app-env finds the cause. */
 const attention = z.object({
   envName: z.string(),
   severity: z.enum(findingSeverities),

@@ -14,10 +14,10 @@ export function servesUnproven({ status, currentDeployment, containers }: Served
   return status === 'PENDING' && currentDeployment?.status === 'DEPLOYING' && containers.ready > 0
 }
 
-/** Above this share of failed requests, the status says so. */
+/** From this share of failed requests on, the status reports it. */
 const mostFail = 50
 
-/** What most requests get, although containers run; null if most are well. */
+/** A sentence about failing requests while containers run; null if fewer than half fail. */
 export function requestSentence({
   failedPercent,
   path,

@@ -3,7 +3,7 @@ import { isoTime } from './fields.ts'
 
 const seconds = (min: number, max: number) => z.number().int().min(min).max(max)
 
-/** How containers prove that they are healthy. What is left out is inherited: environment, app, platform. */
+/** How containers prove that they are healthy. Omitted settings are inherited: environment, app, platform. */
 export const healthCheck = z.strictObject({
   path: z
     .string()
@@ -48,7 +48,7 @@ export const health = z.object({
   path: z.string().nullable(),
   /** Share of the requests of the last minute that failed with 5xx or got no answer; null without requests. */
   failedPercent: z.number().nullable(),
-  /** Of what is not well: the end of its log. */
+  /** The end of the log, for an environment that is not healthy. */
   logTail: z.array(z.string()),
 })
 export type Health = z.output<typeof health>

@@ -80,7 +80,7 @@ export const effectiveJobConfig = z.object({
 })
 export type EffectiveJobConfig = z.output<typeof effectiveJobConfig>
 
-/** Positional parameters, and what passes them on without naming them. */
+/** Positional parameters, and forms that pass them on without naming them. */
 const usesParameters =
   /\$(?:[\d@*#]|\{[\d@*#])|(?:^|[\s;&|(])(?:\.|source|eval|getopts)\s|\bfor\s+\w+\s*(?:;|\n|do\b)/
 

@@ -32,7 +32,7 @@ export const updateJobConfig = operation({
     appEnv: z.object({ appEnvId: z.string(), pendingChanges }),
     jobConfig: jobConfigRead,
     appliedImmediately: z.boolean(),
-    /** What of the saved settings will not do what it seems to; absent if there is nothing to say. */
+    /** Warnings about saved settings that have no effect; absent if there are none. */
     warnings: z.array(z.string()).optional(),
   }),
 })

@@ -78,7 +78,7 @@ export const getAppEnvContainerSeries = operation({
         most: z.number(),
         /** Containers that started in the step. */
         started: z.number(),
-        /** Those of them that started while none ran: for functions, starts that a request waited for (F2). */
+        /** The starts among them while no container ran: for functions, starts that a request waited for (F2). */
         startedFromZero: z.number(),
         /** The most that should run at a time in the step; null before that was first recorded. */
         desired: z.number().nullable(),

@@ -4,7 +4,7 @@ import type { EnvironmentType, Permission, PolicyType, resources } from './resou
 export const apiPrefix = '/api/public/v1'
 
 /**
- * Who may call an operation (docs/interface.md#permissions). `on` names the object the caller needs access to; the
+ * The permissions that an operation requires (docs/interface.md#permissions). `on` names the object the caller needs access to; the
  * authorization function loads that target or refuses.
  */
 export type Policy =
@@ -21,7 +21,7 @@ export type Policy =
   | { on: 'new-environment'; environmentToken?: never; needs?: never }
   | { [T in PolicyType]: PolicyOn<T> }[PolicyType]
 
-/** The object of this type that the input names; M1 to M7 apply to what belongs to an environment. */
+/** The object of this type that the input names; M1 to M7 apply if it belongs to an environment. */
 type PolicyOn<T extends PolicyType> = { on: T } & ((typeof resources)[T] extends { alwaysNeeds: infer Needed }
   ? { needs: Needed }
   : { needs?: Permission }) &
@@ -54,7 +54,7 @@ export interface Operation<
 }
 
 export type InputOf<O extends Operation> = z.output<O['input']>
-/** What a client may leave out: inputs before their defaults are filled in. */
+/** The input as a client sends it, before defaults are filled in. */
 export type RawInputOf<O extends Operation> = z.input<O['input']>
 export type OutputOf<O extends Operation> = z.output<O['output']>
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { databasePresetNames } from './fields.ts'
 import { operation } from './operation.ts'
 
-/** What environments of a region can be and use. `databases`: the presets of which a version can run there. */
+/** Capabilities of a region. `databases`: the presets of which at least one version can run there. */
 const capabilities = z.object({
   functions: z.boolean(),
   apps: z.boolean(),
@@ -24,7 +24,7 @@ export type MissingCapability = z.output<typeof missing>
 /**
  * `node`: where several machines share the installation, the one that runs the region. `available`: its engine works
  * now. `isolation.metadataBlocked`: containers reach neither instance metadata nor services of the region's
- * machine. `missing`: what its configuration asks for and does not work; absent if all works.
+ * machine. `missing`: features that its configuration requests and that do not work; absent if all work.
  */
 const region = z.object({
   region: z.string(),

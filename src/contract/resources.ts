@@ -1,6 +1,6 @@
 export type Permission = 'admin' | 'manageMembers'
 
-/** To what a person can limit an MCP server or an agent, from wide to narrow. */
+/** The levels to which a person can limit an MCP server or an agent, from wide to narrow. */
 const scopeLevels = ['account', 'app', 'env'] as const
 export type ScopeLevel = (typeof scopeLevels)[number]
 
@@ -10,26 +10,26 @@ interface ToolScope {
   writes: ScopeLevel | null
 }
 
-/** What every part of the program may know about an object type. */
+/** Facts about an object type that every part of the program may use. */
 interface ResourceFacts {
   /** As in "Job run not found". */
   noun: string
   idPrefix: string
   /** Inputs that name an object of this type; the first one given counts. Empty: no input does. */
   idFields: readonly string[]
-  /** What to check after "not found", when it is more than an id. */
+  /** Advice for "not found", when checking the id is not enough. */
   idHint?: string
   /** The operation that shows the ids. */
   listedBy?: string
   /** `objectType` in the audit log. */
   auditName: string
-  /** What it belongs to. It is loaded with that, and members who may not see that do not see it either (M2). */
+  /** The parent. It is loaded with the object, and hides the object from members who may not see the parent (M2). */
   in: 'account' | 'app' | 'environment'
   /** Its environment may be gone, so only its account is loaded with it. */
   outlivesEnvironment?: true
   /** The input names this as well, and access to it is decided first. */
   through?: 'account'
-  /** Its key in what a handler gets, and in the answer of `readBy`. Left out where no policy is on this type. */
+  /** Its key among the objects of a handler, and in the answer of `readBy`. Left out if no policy is on this type. */
   key?: string
   /** Every policy on this type asks for it. */
   alwaysNeeds?: Permission
@@ -144,7 +144,7 @@ export const resources = {
   },
   // New rows go above this line.
 
-  // No policy is on the types below: their operations find them among what the caller or an environment owns.
+  // No policy is on the types below: their operations look them up among the objects of the caller or an environment.
   token: {
     noun: 'Token',
     idPrefix: 'tok',
@@ -218,8 +218,8 @@ function toolScopeOf(on: PolicyTarget): ToolScope {
 }
 
 /**
- * Whether an operation with a policy on `on` can be limited to one object of `level`. Reads of a wider level stay where they
- * are needed, and show only what is inside. An operation on something unknown cannot.
+ * Whether an operation with a policy on `on` can be limited to one object of `level`. Reads of a wider level that are needed
+ * stay, and show only objects inside. An operation on an unknown object cannot be limited.
  */
 export function staysWithin(on: string, as: 'reads' | 'writes', level: ScopeLevel): boolean {
   const narrowest = isPolicyTarget(on) ? toolScopeOf(on)[as] : null

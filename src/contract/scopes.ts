@@ -1,6 +1,6 @@
 import { isRead, type Operation } from './operation.ts'
 
-/** What an agent may be allowed to do (docs/interface.md#oauth), each with words for people. */
+/** The scopes of agents (docs/interface.md#oauth), each with words for people. */
 export const scopes = {
   'environments:read': 'Read apps, environments, logs, metrics, alerts and members',
   'environments:write': 'Create, change, deploy, start and stop apps and environments',

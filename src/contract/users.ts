@@ -53,7 +53,7 @@ export const createUserToken = operation({
   peopleOnly: true,
 })
 
-/** What a person allowed an agent (docs/interface.md#oauth). */
+/** The access that a person gave an agent (docs/interface.md#oauth). */
 const agentAccess = z.object({
   clientId: z.string(),
   /** Host of the client's identity document, or where the sign-in ended. */

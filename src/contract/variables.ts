@@ -20,7 +20,7 @@ const variableSource = z
     'Takes the value from another environment: a field of a database (url, host, port, user, password, name) or a variable',
   )
 
-/** A random value that no caller sees. */
+/** A random value, which is never shown. */
 const generatedValue = z
   .strictObject({
     length: z.number().int().min(16).max(256).default(32),
@@ -35,7 +35,7 @@ const generatedValue = z
   .describe('Makes a random value')
 export type GeneratedValue = z.output<typeof generatedValue>
 
-/** The ways to give a value. Beside `from`, `value` is what a read shows, and is ignored. */
+/** The ways to give a value. Beside `from`, `value` only repeats a read, and is ignored. */
 const valueFields = {
   value: variableValue.optional(),
   from: variableSource.optional(),

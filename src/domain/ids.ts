@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ResourceIdPrefix } from '../contract/resources.ts'
 
-/** Prefixes of object types, and of what an object consists of or leaves behind. */
+/** Prefixes of object types, and of their parts and leftovers. */
 type IdPrefix = ResourceIdPrefix | 'usr' | 'dep' | 'rol' | 'pod' | 'var' | 'key' | 'evt' | 'ntc' | 'cli'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'

@@ -31,7 +31,7 @@ export class DatabaseAvailabilityWatch {
     imageSource: string | null
     clock: Clock
     log: Log
-    /** By region, what the engines of other machines reported. */
+    /** Reports of the engines of other machines, by region. */
     others?: () => ReadonlyMap<string, DatabaseAvailabilities>
   }) {
     this.#regions = deps.regions

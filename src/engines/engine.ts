@@ -176,7 +176,7 @@ export interface EngineCapabilities {
   scalesFunctions: boolean
 }
 
-/** What containers cannot connect to, besides other accounts. */
+/** Destinations that containers cannot connect to, besides other accounts. */
 export interface Isolation {
   /** Instance metadata of the cloud and services of the engine's own machine cannot be reached. */
   metadataBlocked: boolean
@@ -184,7 +184,7 @@ export interface Isolation {
   reason?: string
 }
 
-/** Opens a copy from its beginning: what is checked before it replaces anything is read twice. The caller closes it. */
+/** Opens a copy from its beginning: a copy that is checked before it replaces data is read twice. The caller closes it. */
 export type CopySource = () => Promise<Readable>
 
 /**
@@ -246,8 +246,8 @@ export interface Engine {
    */
   dumpDatabase?(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void>
   /**
-   * Replaces the data by a dump, once the server is known to load it, where it can tell. A failure says if the old data is
-   * gone. May be repeated after an interruption: `restoreId` identifies the restore, so that a
+   * Replaces the data by a dump, after checking that the server can load it, if that can be checked. A failure says whether
+   * the old data is gone. May be repeated after an interruption: `restoreId` identifies the restore, so that a
    * completed one is not applied twice, if the server can store the id.
    */
   loadDatabase?(

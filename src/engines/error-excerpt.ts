@@ -13,8 +13,8 @@ const namesNoError = /\b(?:no|0|without) (?:errors?|fatal)\b|\b(?:warn|warning|d
 const startsHelp = /(?:^|\s)(?:usage|options|aliases|examples?|flags|commands):?\s*$|^\s*usage:/i
 
 /**
- * Keeps what a failed step should show of its output: the lines that name the error, else the last ones.
- * Memory is bounded, whatever is printed.
+ * Keeps the part of a failed step's output that should be shown: the lines that name the error, else the last ones.
+ * Memory is bounded for any output.
  */
 export class ErrorExcerpt {
   #naming: string[] = []
@@ -34,7 +34,7 @@ export class ErrorExcerpt {
     if (this.#last.length > mostLast) this.#last.shift()
   }
 
-  /** Of the lines since the last call, those that name an error; the last ones where none does. */
+  /** Returns the lines since the last call that name an error, or the last lines if none does. */
   take(): string[] {
     const [naming, last] = [this.#naming, this.#last]
     this.clear()

@@ -1,4 +1,4 @@
-/** What a line costs beside its characters: each is stored with its time and origin. */
+/** The cost of a line in addition to its characters: each is stored with its time and origin. */
 const perLine = 100
 const lastLines = 200
 
@@ -11,8 +11,8 @@ export interface OutputLine {
 export const mostOfStep = 2 * 1024 * 1024
 
 /**
- * Passes on what a build prints up to a limit, and of the rest the last lines at the end: a program that prints without
- * end costs no more than one that prints a long log.
+ * Passes on the output of a build up to a limit, and at the end the last lines of the rest, so that a program that never
+ * stops printing costs no more than one that prints a long log.
  */
 export class OutputLimit {
   readonly #emit: (line: OutputLine) => void
@@ -39,7 +39,7 @@ export class OutputLimit {
     if (this.isReached) this.#emit({ stream: 'stdout', message: leftOut })
   }
 
-  /** Emits the last lines; nothing is to be added after it. */
+  /** Emits the last lines; add no more lines after it. */
   end(): void {
     for (const line of lastOf(this.#last)) this.#emit(line)
     this.#last = []
@@ -48,7 +48,7 @@ export class OutputLimit {
 
 const leftOut = `The output is too long: more of it is left out, except for the last ${lastLines} lines.`
 
-/** What may still be shown of lines that come after the limit. */
+/** The lines after the limit that may still be shown. */
 export function lastOf<T>(lines: T[]): T[] {
   return lines.slice(-lastLines)
 }

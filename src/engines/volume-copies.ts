@@ -13,16 +13,16 @@ export interface VolumeSpec {
   accountId: string
   /** `cliEnvName` of the environment. */
   envName: string
-  /** Of the version that uses it. */
+  /** Image of the version that uses the volume. */
   image: string
   mount: Mount
-  /** Its containers have ended: they must be gone before anything is copied. */
+  /** Its containers have ended, and must be removed before the files are copied. */
   isAtRest?: boolean
 }
 
 /** The part of an engine that copies volumes. Tars have names relative to the volume. */
 export interface VolumeCopies {
-  /** What is in the volume, as a tar; while a container writes to it, what it writes may be there in part. */
+  /** The files of the volume as a tar. A file that a container is writing may be copied in part. */
   dump(spec: VolumeSpec, signal: AbortSignal): AsyncIterable<Buffer>
   /**
    * Replaces the content of a volume that no container uses. May be repeated after an interruption. A failure says

@@ -21,7 +21,7 @@ export interface Owner {
 interface TarForm {
   /** The entries are below it: relative, with a slash at its end. */
   folder?: string
-  /** Of every entry; absent: as in the source. */
+  /** Owner of every entry; absent: as in the source. */
   owner?: Owner | undefined
 }
 
@@ -57,7 +57,7 @@ export async function eachEntry(
   take: (entry: VolumeEntry, content: AsyncIterable<Buffer>) => Promise<void>,
 ): Promise<void> {
   const tar = extract()
-  // The one that fails first ends the other, whose own error says less.
+  // The first failure ends the other side too, whose own error is less specific.
   let failure: unknown
   const failed = (error: unknown) => {
     failure ??= error
@@ -69,7 +69,7 @@ export async function eachEntry(
     for await (const content of tar) {
       const entry = rules.admit(content.header)
       if (entry) await take(entry, chunksOf(content as AsyncIterable<Buffer>))
-      // What was not read.
+      // Skips the content that the entry's consumer did not read.
       content.resume()
       await pacer.after(content.header.name.length)
     }
@@ -80,12 +80,12 @@ export async function eachEntry(
   if (failure !== undefined) throw failure
 }
 
-/** Reading tells of an end that came before it began; a pipeline of the stream itself would wait for ever. */
+/** An async iterator reports an end that came before it began; a pipeline of the stream itself would hang. */
 async function* chunksOf(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* content
 }
 
-/** As long as a path of Linux. */
+/** The longest path that Linux accepts. */
 const longestName = 4_096
 const deepest = 256
 /** All names are in memory while a volume is copied. */
@@ -97,7 +97,7 @@ class VolumeRules {
   readonly #types = new Map<string, VolumeEntry['type']>()
   #characters = 0
 
-  /** Null for what is left out. */
+  /** Null for an entry that is left out. */
   admit(found: Header): VolumeEntry | null {
     // Some write the type of the file into its mode too.
     const header = { ...found, mode: found.mode & 0o7777 }
@@ -121,7 +121,7 @@ class VolumeRules {
   #inside(name: string): string {
     if (name.length > longestName) throw refused(name, `has a name of more than ${longestName} characters`)
     if (name.startsWith('/')) throw refused(name, 'has an absolute path')
-    // Another name would come back.
+    // A replacement character would produce another name in the restored volume.
     if (name.includes('\ufffd')) throw notUtf8(name)
     const parts = name.split('/').filter((part) => part !== '' && part !== '.')
     if (parts.includes('..')) throw refused(name, 'leaves the volume')

@@ -35,8 +35,8 @@ export async function waitUntilListening(options: {
 }
 
 /**
- * A proxy accepts, and closes when nothing listens behind it: within 1 to 13 ms (measured), later on a busy machine. So how
- * long a connection must stay open depends on the refusals before it; a direct address needs no such wait.
+ * A proxy accepts, and closes if no program listens behind it: within 1 to 13 ms (measured), later on a busy machine. So the
+ * time that a connection must stay open depends on the refusals before it; a direct address needs no such wait.
  */
 class ProxyPatience {
   #slowestMs: number | null = null

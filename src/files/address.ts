@@ -7,7 +7,7 @@ export interface BucketAddress {
   bucket: string
   /** Begins each key; ends with a slash unless it is empty. */
   prefix: string
-  /** Of an S3-compatible server; undefined: AWS. */
+  /** Address of an S3-compatible server; undefined: AWS. */
   endpoint: string | undefined
   /** Undefined: `AWS_REGION`, or `us-east-1` with an endpoint. */
   region: string | undefined
@@ -30,7 +30,7 @@ function parsed(text: string): URL {
     const url = new URL(text)
     if (url.protocol === 'file:' || url.protocol === 's3:') return url
   } catch {
-    // The message below says what it must be.
+    // The message below names the expected form.
   }
   throw invalid('It is neither a file: nor an s3: address')
 }

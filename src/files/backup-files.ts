@@ -17,7 +17,7 @@ interface BackupFacts {
 
 const folder = 'backups'
 
-/** Backups, each a whole file or none. */
+/** Backups, each stored whole or not at all. */
 export class BackupFiles {
   readonly #files: Files
   readonly #workDir: string
@@ -37,7 +37,7 @@ export class BackupFiles {
     const filled = fill(sink).then(
       () => sink.end(),
       (error) => {
-        // With the error, so that the storage sees a broken stream, not a short one.
+        // Destroyed with the error, so that the storage gets a broken stream, not a short one.
         sink.destroy(error)
         throw error
       },

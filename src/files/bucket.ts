@@ -42,7 +42,7 @@ export class BucketFiles implements Files {
       // Names of buckets are in the path: an own server has no wildcard name.
       ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
       maxAttempts: 2,
-      // Other servers than AWS refuse checksums in trailers. Lengths, and the hashes of backups, show what was cut.
+      // Other servers than AWS refuse checksums in trailers. Lengths, and the hashes of backups, reveal cut-off content.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: connectWithinMs, socketTimeout },

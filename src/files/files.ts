@@ -6,7 +6,7 @@ export interface StoredFile {
 }
 
 /**
- * The port to the storage of uploads, backups and kept logs. Storage that is away, slow or refuses access throws an
+ * The port to the storage of uploads, backups and kept logs. Storage that is unreachable, slow or refuses access throws an
  * `AppError` of kind `unavailable` with the remedy.
  */
 export interface Files {
@@ -20,6 +20,6 @@ export interface Files {
   remove(key: string): Promise<void>
   /** Every whole file below a folder, such as `uploads`, in no particular order. */
   list(folder: string): Promise<StoredFile[]>
-  /** Removes what interrupted writes left below a folder. */
+  /** Removes the leftovers of interrupted writes below a folder. */
   tidy(folder: string): Promise<void>
 }

@@ -9,7 +9,7 @@ export type FindKnown = (appEnvIds: readonly string[]) => Promise<readonly strin
 
 /**
  * Copies of the log segments of one machine, in the storage that `LONGSHORE_FILES_URL` names. A machine writes only below
- * its own name, so what it knows of its copies stays true.
+ * its own name, so its list of copies stays correct.
  */
 export class LogArchive {
   readonly #files: Files
@@ -22,7 +22,7 @@ export class LogArchive {
     this.#root = `${folder}/${node}`
   }
 
-  /** Finds the copies that are there, also those of a machine that this one replaces. */
+  /** Finds the existing copies, including those of a machine that this one replaces. */
   static async open(files: Files, node: string): Promise<LogArchive> {
     const archive = new LogArchive(files, node)
     for (const { log, number, sizeBytes } of await archive.#stored()) archive.#of(log).set(number, sizeBytes)
@@ -33,7 +33,7 @@ export class LogArchive {
     return [...(this.#copies.get(log)?.keys() ?? [])]
   }
 
-  /** Of the copy of a segment; null if there is none. */
+  /** Size of the copy of a segment; null if there is no copy. */
   bytes(log: string, number: number): number | null {
     return this.#copies.get(log)?.get(number) ?? null
   }
@@ -44,7 +44,7 @@ export class LogArchive {
     this.#of(log).set(number, sizeBytes)
   }
 
-  /** Throws `AppError` of kind `unavailable` while the storage is away. */
+  /** Throws `AppError` of kind `unavailable` if the storage does not answer. */
   async text(log: string, number: number): Promise<string> {
     return (await this.#files.text(this.#key(log, number))) ?? ''
   }

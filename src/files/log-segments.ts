@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type LogArchive, segmentName } from './log-archive.ts'
 
 const keptSegments = 16
-/** On this machine, besides the newest one, if there are copies in an archive. */
+/** Number of segments that stay on this machine besides the newest one, if an archive has copies. */
 const keptBesideCopies = 4
 const flushAfterMs = 100
 /** After a write that failed, such as on a full disk. */
@@ -56,7 +56,7 @@ export class LogSegments {
     return [...this.#numbers].reverse()
   }
 
-  /** Of those on this machine, newest first. */
+  /** Numbers of the segments on this machine, newest first. */
   get numbersHere(): number[] {
     return this.numbers.filter((number) => this.#here.has(number))
   }
@@ -114,7 +114,7 @@ export class LogSegments {
   async abandon(): Promise<void> {
     this.#forgetPending()
     await this.#flushing
-    // What could not be written waits for the next try.
+    // A failed write queues its lines again, so they are dropped once more.
     this.#forgetPending()
   }
 

@@ -12,15 +12,15 @@ import { LogSegments } from './log-segments.ts'
 
 const segmentSize = 4 * 1024 * 1024
 const keptDays = 7
-/** Of a pod that others followed before, the last line is looked for in so many copies. */
+/** Number of copies that are searched for the last line of a pod that another control plane followed before. */
 const mostCopiesRead = 4
 
 interface LogStoreOptions {
   archive?: LogArchive | null
   segmentBytes?: number
   /**
-   * If another control plane wrote before: a number that none had before, such as the time in
-   * seconds. What the others wrote is then in the archive alone, and their pods may still run.
+   * If another control plane wrote before: a number that was never used, such as the time in seconds. Lines of the others
+   * are then only in the archive, and their pods may still run.
    */
   firstSegment?: number
 }
@@ -33,12 +33,12 @@ interface LogPage {
 
 /** Maximum number of waiting reads of one environment. */
 const mostReaders = 32
-/** Lines are in order but for output that was read late: after so many too old ones in a row, all are. */
+/** Lines are in order except for output that was read late: after this many too old lines in a row, all are too old. */
 const mostTooOld = 10_000
 /** How long reading lines may block the event loop. */
 const longestSliceMs = 5
 
-/** Lets the event loop run between slices of reading lines, which add up to 64 MiB. */
+/** Yields to the event loop while lines are read: they add up to 64 MiB. */
 class TimeSlice {
   #sinceMs = performance.now()
 
@@ -55,7 +55,7 @@ class TimeSlice {
 /**
  * Log lines of environments in files of JSON lines, newest segment last: 7 days or 64 MiB per environment
  * (docs/interface.md#logs), kept after the container is gone. Requests have 64 MiB of their own, so that traffic does
- * not push out what programs write. With an archive, it has copies of all, and alone the older segments.
+ * not push out output of programs. An archive, if there is one, has copies of all segments, and the older ones alone.
  */
 export class LogStore {
   readonly #dir: string
@@ -132,7 +132,7 @@ export class LogStore {
     return { logs: inOrder(found), cursor: null, truncated: false }
   }
 
-  /** A control plane that was killed kept lines which the next one read once more from the container. */
+  /** A control plane that was killed may have kept lines that the next one read again from the container. */
   #repetitions(): (line: KeptLine) => boolean {
     if (!this.#isShared) return () => false
     const seen = new Set<string>()
@@ -147,8 +147,8 @@ export class LogStore {
   }
 
   /**
-   * The full timestamp of the last stored line of a pod, from which following continues after a restart. If the pod has
-   * none in the segments that are read, that of their first line: older lines were stored before it.
+   * The full timestamp of the last stored line of a pod, from which following continues after a restart. If the segments that
+   * are read have no line of the pod, the timestamp of their first line: its lines were stored before that.
    */
   async lastAt(appEnvId: string, podName: string): Promise<string | null> {
     const segments = this.#open(appEnvId, 'RUNTIME')
@@ -174,7 +174,7 @@ export class LogStore {
       this.#logs.delete(key)
     }
     await rm(path.join(this.#dir, appEnvId), { recursive: true, force: true })
-    // While the archive is away, `sweep` removes them later.
+    // If the archive does not answer, `sweep` removes the copies later.
     await this.#options.archive?.forget(appEnvId).catch(() => {})
   }
 

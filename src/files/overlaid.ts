@@ -1,6 +1,6 @@
 import type { Files, StoredFile } from './files.ts'
 
-/** Writes go to `files`; what is not there is read from `older`, where files were before the setting. */
+/** Writes go to `files`. Files that are missing there are read from `older`, the place before the setting. */
 export class OverlaidFiles implements Files {
   readonly #files: Files
   readonly #older: Files

@@ -9,13 +9,13 @@ const folder = 'uploads'
 export interface UploadStore {
   /**
    * Streams `body` into the file; when it returns, the whole file is stored. Returns the number of bytes. Throws `AppError`
-   * `too-large`, `invalid` (empty, or shorter than declared) or `unavailable` (disk full, storage away) and then keeps
-   * nothing.
+   * `too-large`, `invalid` (empty, or shorter than declared) or `unavailable` (disk full, no answer of the storage); then no
+   * part of the file is kept.
    */
   receive(key: string, body: AsyncIterable<Uint8Array>, declaredLength: number | null): Promise<number>
   /** Path of the whole file, which may be a copy in `dir`; null if there is none. The caller removes `dir`. */
   fetch(key: string, dir: string): Promise<string | null>
-  /** Removes every file whose key `listKept` does not give, and what interrupted uploads left. Returns their number. */
+  /** Removes files whose key `listKept` does not give, and leftovers of interrupted uploads. Returns their number. */
   sweep(listKept: () => Promise<Iterable<string>>): Promise<number>
 }
 

@@ -76,7 +76,7 @@ export class IngressCounter {
     this.#up = false
   }
 
-  /** Takes a report of the gateway, and returns what is new in it. */
+  /** Takes a report of the gateway, and returns the increase since the last one. */
   traffic(samples: readonly TrafficSample[]): ({ appEnvId: string } & TrafficCounts)[] {
     return samples.map((sample) => {
       const [requests, , failed, unanswered] = this.#add(sample)

@@ -9,7 +9,7 @@ interface Report extends TrafficCounts {
   atMs: number
 }
 
-/** The gateway's reports of the last minute, in memory: samples are too long to judge what happens now. */
+/** The gateway's reports of the last minute, in memory: samples cover too long a time to judge the current state. */
 export class RecentTraffic {
   readonly #reports = new Map<string, Report[]>()
 

@@ -133,7 +133,7 @@ export class Sampler {
     try {
       return await engine.usage(name)
     } catch (error) {
-      // The reconciler reports an unavailable engine; here there is only nothing to measure.
+      // The reconciler reports an unavailable engine; the sampler just has no values.
       this.#deps.log.debug({ err: error, container: name }, 'cannot read the usage of a container')
       return null
     }

@@ -62,8 +62,8 @@ export interface TrafficQuery {
 
 export const recentTrafficMs = 60_000
 
-/** A source that also knows the requests of the last minute. */
+/** A source that also has the requests of the last minute. */
 export interface MetricReader extends MetricValues {
-  /** In the order of the queries; none where they are not known. */
+  /** In the order of the queries; empty where they are unknown. */
   traffic(queries: readonly TrafficQuery[]): Promise<TrafficCounts[]>
 }

@@ -1,8 +1,8 @@
 /** Names of this installation in OAuth. */
 export interface OAuthAddresses {
-  /** Of the authorization server in this program. */
+  /** The authorization server in this program. */
   issuer: string
-  /** What tokens are for: the MCP endpoint. */
+  /** The resource that tokens are valid for: the MCP endpoint. */
   resource: string
   /** Where a client finds the metadata of `resource` (RFC 9728). */
   resourceMetadata: string
@@ -29,7 +29,7 @@ export function addressesOf(publicUrl: string | undefined, apiUrl: () => string)
   }
 }
 
-/** Whether a client means `resource`; a final slash makes no difference. */
+/** Whether the address of a client names `resource`; a final slash makes no difference. */
 export function namesResource(named: string, resource: string): boolean {
   return URL.canParse(named) && new URL(named).href.replace(/\/$/, '') === new URL(resource).href
 }

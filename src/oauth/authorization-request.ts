@@ -4,7 +4,7 @@ import { isChallenge } from '../domain/access/pkce.ts'
 import { namesResource, type OAuthAddresses } from './addresses.ts'
 import { OAuthError } from './oauth-error.ts'
 
-/** What a client asks for, checked. */
+/** A validated authorization request of a client. */
 export interface AuthorizationRequest {
   client: OAuthClient
   redirectUri: string
@@ -16,7 +16,7 @@ export interface AuthorizationRequest {
 /** A client that names no scope can read and deploy; deleting and the rest it must ask for. */
 const defaultScopes: readonly Scope[] = ['environments:read', 'environments:write']
 
-/** Where an answer to the client may go: known only once client and address belong together. */
+/** The address for an answer to the client: known only once client and address have been matched. */
 export interface ReturnAddress {
   client: OAuthClient
   redirectUri: string

@@ -10,7 +10,7 @@ const redirectUri = z.string().superRefine((text, context) => {
 })
 
 /**
- * What a client says about itself, in its identity document or at its registration (RFC 7591). Logos, texts and keys are
+ * Self-description of a client, in its identity document or at its registration (RFC 7591). Logos, texts and keys are
  * ignored: the consent page loads nothing of a client.
  */
 const metadata = z.object({

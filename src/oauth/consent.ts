@@ -61,7 +61,7 @@ export class ConsentService {
     this.#approvals = new RateLimit(approvals, deps.clock)
   }
 
-  /** What the page shows. A request that cannot be granted is answered at once, at the client's own address. */
+  /** The content of the consent page. A request that cannot be granted is answered at once, at the client's own address. */
   async describe(request: ConsentRequest): Promise<Consent> {
     const loaded = await this.#load(request)
     if ('problem' in loaded) {
@@ -120,7 +120,7 @@ export class ConsentService {
     }
   }
 
-  /** Stores the code with what was granted, and the audit entry. */
+  /** Stores the code with the granted access, and the audit entry. */
   async #record(
     tx: Tx,
     {

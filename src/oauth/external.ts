@@ -70,7 +70,7 @@ const keyFailures = ['ERR_JWKS_TIMEOUT', 'ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID']
 /** The end of the year 9999: later times have no timestamp that compares as text. */
 const lastSecond = 253_402_300_799
 
-/** The claims, or why they do not count. */
+/** The claims of a valid token, or why it is not accepted. */
 async function verified(
   token: string,
   keys: JWTVerifyGetKey,
@@ -209,7 +209,7 @@ async function grantOf(
   })
 }
 
-/** Not 401, with which the client would sign in again and again. */
+/** A 403, because after a 401 the client would sign in again and again. */
 function tooManyTokens(): AppError {
   return new AppError('forbidden', `The person has ${mostTokensOfUser} tokens and connected agents`, {
     details:

@@ -4,8 +4,8 @@ import { grantText, type PresentedGrant } from '../operations/core/caller.ts'
 const prefix = 'lsx_'
 
 /**
- * What `/mcp` sends to the API of its own process in place of the access token of an agent. The access token is for `/mcp`
- * only, so the API never sees it and does not accept it (docs/decisions/oauth.md). Valid until the process ends.
+ * Credentials that `/mcp` sends to the API of its own process in place of the access token of an agent. The access token
+ * is for `/mcp` only: the API never sees it and does not accept it (docs/decisions/oauth.md). Valid until the process ends.
  */
 export class GrantCredentials {
   readonly #key = randomBytes(32)

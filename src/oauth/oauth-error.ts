@@ -16,7 +16,7 @@ type OAuthErrorCode =
 /** An error in the form that OAuth clients read. `description` is public: what is wrong, then what to do. */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode
-  /** Seconds after which a retry may help; null: none helps. */
+  /** Seconds after which a retry may help; null: a retry does not help. */
   readonly retryAfterSeconds: number | null
 
   constructor(

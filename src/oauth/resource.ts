@@ -16,7 +16,7 @@ interface AdmittedAgent {
   grant: StoredGrant
 }
 
-/** The side of `/mcp`: who may enter, and how a client finds the authorization server. */
+/** The side of `/mcp`: authenticates callers, and points clients to the authorization server. */
 interface OAuthResource {
   /** Null for every text that is no valid access token for this address, such as a token of Longshore. */
   admit(token: string, host: string | undefined): Promise<AdmittedAgent | null>
@@ -46,7 +46,7 @@ export function createOAuthResource(deps: {
   }
 }
 
-/** Access tokens of the embedded authorization server, looked up on every request: a revoked one is dead at once. */
+/** Access tokens of the embedded authorization server, looked up on every request, so a revoked one ends at once. */
 export function embeddedGrants({ db, clock }: { db: Db; clock: Clock }): FindGrant {
   return async (token, resource) => {
     if (!token.startsWith('lsa_')) return null

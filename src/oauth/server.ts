@@ -11,7 +11,7 @@ import { TokenEndpoint } from './token-endpoint.ts'
 
 const dayMs = 24 * 60 * 60_000
 
-/** What the API serves of OAuth. */
+/** The OAuth routes that the API serves. */
 export interface OAuthRoutes {
   addresses: AddressesOf
   /** The authorization server that clients are sent to, by issuer. */

@@ -29,7 +29,7 @@ const failures = { perSecond: 1, burst: 100 }
 /** Refreshes of one sign-in, each of which stores two tokens. Clients refresh once an hour. */
 const refreshes = { perSecond: 0.1, burst: 20 }
 
-/** What an authorization code stands for. */
+/** The grant and the limits behind an authorization code. */
 export interface CodeRecord {
   grant: Omit<StoredGrant, 'tokenId' | 'endedAt'>
   grantExpiresAt: string | null
@@ -38,7 +38,7 @@ export interface CodeRecord {
   resource: string
 }
 
-/** What an access or refresh token is for. */
+/** The resource that an access or refresh token is valid for. */
 export interface TokenRecord {
   resource: string
 }
@@ -51,7 +51,7 @@ interface TokenAnswer {
   scope: string
 }
 
-/** A refusal is returned, not thrown, so that what it ends is stored. */
+/** A refusal is returned, not thrown, so that the revocations it causes are stored. */
 type Outcome = TokenAnswer | OAuthError
 type Redemption = [hash: string, work: (tx: Tx) => Promise<Outcome>]
 
@@ -102,7 +102,7 @@ export class TokenEndpoint {
     })
   }
 
-  /** The hash of the secret that was sent, and what to do with it. */
+  /** The hash of the presented secret, and the handler for it. */
   #exchange(form: URLSearchParams): Redemption {
     const [hash, verifier] = [tokenHash(one(form, 'code')), one(form, 'code_verifier')]
     const [clientId, redirectUri] = [one(form, 'client_id'), one(form, 'redirect_uri')]
@@ -111,7 +111,7 @@ export class TokenEndpoint {
       const code = await findOAuthSecret<CodeRecord>(tx, hash, now)
       if (code?.kind !== 'code') return unknownSecret.authorization_code
       const { tokenId, record } = code
-      // A code that comes twice was stolen from one of the two, so what the first one got ends too.
+      // A code that is used twice was stolen, so the tokens of its first use are revoked too.
       if (!(await takeOAuthSecret(tx, hash, now)))
         return this.#stolen(tx, tokenId, 'The code was used before.')
       const fits =
@@ -120,7 +120,7 @@ export class TokenEndpoint {
         verifiesChallenge(verifier, record.challenge)
       if (!fits) return wrong('The code is of another client, address or verifier. Ask the person again.')
       if (!isFor(form, record)) return otherResource(record)
-      // Looked at again: the person may have approved several at once.
+      // Checked again: the person may have approved several requests at once.
       if (!(await makeRoomForToken(tx, record.grant.userId, now)))
         return wrong(`The person has ${mostTokensOfUser} tokens. Ask them to revoke one, then sign in again.`)
       await insertGrant(tx, { ...record.grant, tokenId }, { now, expiresAt: record.grantExpiresAt })

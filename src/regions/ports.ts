@@ -21,7 +21,7 @@ interface BuildRequest {
 /** Fetches a source and builds it with the engine. Failures of the tenant's code are `EngineFailure`s. */
 export type Builder = (request: BuildRequest) => Promise<BuiltImage & { gitCommitId: string | null }>
 
-/** What runs the attempts of jobs, one container each; a repeated call is harmless. */
+/** Runs the attempts of jobs, one container each; a repeated call is harmless. */
 export type JobEngine = Pick<Engine, 'apply' | 'stop' | 'remove' | 'logs'>
 
 /** Uploaded archives. */

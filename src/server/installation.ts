@@ -36,7 +36,7 @@ export function installationOf(platform: Platform, started: Started): Installati
     apiUrl: () => started.apiUrl,
     publicUrl: () => publicUrlOf(platform.config, started),
     hosts: (environment, app, secrets) => {
-      // While it moves, it answers where it did.
+      // While it moves, it answers in the region that serves.
       const place = environment.servedFrom ?? environment.region
       const own = regions.find(({ region }) => region === place)
       const foreign = directory.foreign(place)?.facts
@@ -68,7 +68,7 @@ function engineProblem(
   return idle ? (idle.problem?.() ?? null) : (reconciler?.engineProblem(region) ?? null)
 }
 
-/** What does not work in the regions of this machine, a sentence each. */
+/** The problems of the regions of this machine, a sentence each. */
 export function regionProblems({ regions }: Platform, started: Started): string[] {
   return regions.flatMap(({ region, missing }) => {
     const problem = engineProblem({ regions }, started, region)
@@ -77,7 +77,7 @@ export function regionProblems({ regions }: Platform, started: Started): string[
   })
 }
 
-/** Looks at environments again, wherever they run; null: at all of them. */
+/** Checks environments again, in whatever region; null: all of them. */
 export function wakeEnvironments(
   { clusters, reconciler }: Started,
   appEnvIds: readonly string[] | null,
@@ -86,7 +86,7 @@ export function wakeEnvironments(
   for (const cluster of clusters) cluster.wake(appEnvIds)
 }
 
-/** What this control plane publishes of itself now. */
+/** The facts that this control plane publishes about itself now. */
 export function publishedFacts(platform: Platform, started: Started): InstanceFacts {
   const problemOf = (region: string) => engineProblem(platform, started, region)
   return factsOf(platform, { ...started, problemOf })

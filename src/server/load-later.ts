@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 
 /**
- * Loads what the first use would load, once the platform is ready, so that the start stays quick. A first use at a moment
- * when no file can be opened would fail, and Node would not read the module again until a restart.
+ * Loads these modules once the platform is ready, so that the start stays quick. If they were loaded at their first use, and
+ * no file could be opened just then, the load would fail, and Node would not repeat it until a restart.
  */
 export async function loadLater({ smtpUrl, oauth }: Config, log: Log): Promise<void> {
   const modules = [

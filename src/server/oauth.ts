@@ -82,7 +82,7 @@ export function oauthOf(platform: Platform, apiUrl: () => string): OAuth | undef
   return openOAuth({ ...platform, setting, publicUrl, apiUrl, fetchDocument, fetchTrusted })
 }
 
-/** What `/mcp` asks about a token: who it is and what it may do. A grant is looked up by its id. */
+/** Looks up the caller and the permissions of a token for `/mcp`. A grant is looked up by its id. */
 export function mcpAccess(
   platform: Pick<Platform, 'db' | 'clock'>,
   runner: OperationRunner,

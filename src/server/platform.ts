@@ -30,7 +30,7 @@ import { openRegions } from './regions/open.ts'
 import type { PlatformRegion } from './regions/region.ts'
 
 const buildTimeoutMs = 30 * 60_000
-/** For the last copies of logs; an archive that is away does not delay the stop. */
+/** For the last copies of logs; an unreachable archive does not delay the stop. */
 export const stopCopyMs = 5_000
 
 /** All adapters of an installation, chosen by the configuration. Does not serve yet. */
@@ -125,7 +125,7 @@ export async function openPlatform(
   }
 }
 
-/** Keys, first account and regions: what the store has to say before anything can run. */
+/** Loads keys, the first account and regions from the store; everything else depends on them. */
 async function openState(
   around: Pick<Platform, 'config' | 'clock' | 'log' | 'home' | 'db' | 'membership'>,
   command: readonly string[],

@@ -144,7 +144,7 @@ async function startControlPlane(
   ]
 }
 
-/** Gateway and reconciler: from now on this machine runs what is stored. */
+/** Starts gateway and reconciler, which bring this machine to the stored state. */
 async function begin(platform: Platform, started: Started, measuring: Measuring, work: SharedWork) {
   const gateway = await keepGateway(platform, measuring, () => started.reconciler)
   started.gateway = gateway

@@ -57,7 +57,7 @@ export interface Tables {
     size: number
     /** The record's region, for the machines that run only some of them. */
     region: Generated<string>
-    /** Another region that has a part of it: where it serves while it moves, or has left a volume. */
+    /** Another region with a part of the environment: it serves there while it moves, or has left a volume there. */
     other_region: Generated<string | null>
     /** While it moves and serves: the region where it does. */
     served_from: Generated<string | null>
@@ -260,7 +260,7 @@ export interface Tables {
   instances: {
     node: string
     instance_id: string
-    /** Host and data directory: a new process of the same place has proved that the old one is gone. */
+    /** Host and data directory: a new process of the same place proves that the old one is gone. */
     place: string
     record: string
     started_ms: number

@@ -9,7 +9,7 @@ interface Living {
   regions: readonly string[]
 }
 
-/** Who holds each lease. `holderOf`: the id of the instance that holds it now. */
+/** Assigns a holder to each lease. `holderOf`: the id of the instance that holds it now. */
 export function planLeases(
   works: readonly Work[],
   living: readonly Living[],
@@ -32,8 +32,8 @@ export function planLeases(
 }
 
 /**
- * Who runs a cluster region: its holder while that one is able, because a change interrupts builds and logs; otherwise one
- * of those that are able, which differs by the name of the region.
+ * Assigns a cluster region: the holder keeps it while it can run it, because a change interrupts builds and logs.
+ * Otherwise one of the instances that can run it is chosen by the name of the region.
  */
 function assignRegion(
   region: string,
@@ -46,8 +46,8 @@ function assignRegion(
 }
 
 /**
- * Who does which part of the shared work: the parts go round the instances in order of their names, so every instance
- * comes to the same result by itself, and work is spread evenly.
+ * Assigns the parts of the shared work to the instances in turn, in order of their names, so that every instance computes
+ * the same result and the work is spread evenly.
  */
 function assignLeases(names: readonly string[], instanceIds: readonly string[]): ReadonlyMap<string, string> {
   const instances = [...instanceIds].sort()

@@ -5,19 +5,19 @@ import type { RegionAddresses } from '../domain/environments/hosts.ts'
 import type { Db } from './db.ts'
 import { type EnvironmentRegions, regionsOfEnvironment } from './repositories/environments-in-regions.ts'
 
-/** What the other control planes know of a region that this machine runs. */
+/** A region of this machine as the other control planes see it. */
 export interface PublishedRegion extends Region {
   /** Its engine has networks with internal names. */
   isolates: boolean
   gatewayPort: number
-  /** Of a cluster region; absent: the machine's gateway serves its environments. */
+  /** Only for a cluster region; absent: the machine's gateway serves its environments. */
   addresses?: RegionAddresses
   databases: (readonly [DatabasePresetName, DatabaseAvailability])[]
   /** Why its engine does not answer; null when it does. */
   problem: string | null
 }
 
-/** What a control plane publishes of itself. */
+/** The facts that a control plane publishes about itself. */
 export interface InstanceFacts {
   version: string
   /** Name of the host, as the operating system reports it. */
@@ -48,7 +48,7 @@ export interface LeasedWork {
 /** Calls that an instance let through: the limit, the key and their number. */
 export type Spent = readonly (readonly [limit: string, key: string, calls: number])[]
 
-/** What changed, for the instance that works on it. */
+/** Callbacks for changes, on the instance that acts on them. */
 export interface Wakes {
   /** Null: announcements may have been lost, so look at everything. */
   environments(appEnvIds: readonly string[] | null): void
@@ -63,7 +63,7 @@ export interface Membership {
   readonly machineDb: Db
   /** Every machine that has joined, this one too, in order of their names. */
   instances(): readonly KnownInstance[]
-  /** Sets what is published from now on. */
+  /** Sets the source of the published facts. */
   describe(facts: () => InstanceFacts): void
   /**
    * Work that one instance does at a time: begins when this one gets the lease, and stops when it loses it. `region`: only
@@ -72,7 +72,7 @@ export interface Membership {
   lease(name: string, begin: (db: Db) => LeasedWork, region?: string): void
   /** Publishes this instance, begins to take leases, and calls `wakes` for the changes of other instances. */
   start(wakes: Wakes): Promise<void>
-  /** Where an environment is; null if there is none. Answers while the pool is busy. */
+  /** The region of an environment; null if there is none. Answers while the pool is busy. */
   regionsOf(appEnvId: string): Promise<EnvironmentRegions | null>
   /** Announces changed environments to the other instances. */
   announce(appEnvIds: readonly string[]): void
@@ -80,7 +80,7 @@ export interface Membership {
   announceSpent(spent: Spent): void
   /** Wakes the holder of a lease. */
   wakeLease(name: string): void
-  /** Gives all leases back, so that others take them at once. */
+  /** Gives all leases back, so that others can take them immediately. */
   close(): Promise<void>
 }
 

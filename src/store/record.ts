@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** A row that cannot be read. Names the table and the object, and never says what the row holds. */
+/** A row that cannot be read. Names the table and the object, and never quotes the row. */
 export class UnreadableRow extends Error {
   constructor(table: string, id: string, problem: string, options?: { cause?: unknown }) {
     super(`the row ${id} of the table ${table} cannot be read: ${problem}`, options)

@@ -23,7 +23,7 @@ type Ids = Record<
 >
 export interface CallerKind {
   token: string | null
-  /** Whose account `own` is; `outside` sees the main account as foreign. */
+  /** The account that counts as the caller's own; for `outside`, the main account is foreign. */
   of: 'main' | 'outside' | 'environment' | 'otherEnvironment' | 'nobody'
   admin?: boolean
   manages?: boolean

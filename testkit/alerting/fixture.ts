@@ -77,7 +77,7 @@ export class AlertingFixture {
 
   read = (alertId: string) => this.call(getAlert, { alertId })
 
-  /** What the receiver accepted about an alert. */
+  /** The notifications about an alert that the receiver accepted. */
   eventsOf(alertId: string) {
     return this.receiver.accepted.filter(({ body }) => body.alertId === alertId)
   }

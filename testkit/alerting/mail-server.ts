@@ -6,7 +6,7 @@ interface ReceivedMail {
   raw: string
 }
 
-/** A real SMTP server in this process that keeps what it accepted. */
+/** A real SMTP server in this process that keeps the mails it accepted. */
 export class MailServer {
   readonly mails: ReceivedMail[] = []
   /** An SMTP status for a recipient, or null to accept it. */

@@ -9,10 +9,10 @@ interface Received {
   body: any
 }
 
-/** How a receiver answers one request: a status, or what goes wrong instead. */
+/** How a receiver answers one request: a status, or a failure. */
 type Answer = { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'reset'
 
-/** A real HTTP server that keeps what it accepted with 2xx, and all it was sent. */
+/** A real HTTP server that keeps all requests, and separately those that it accepted with 2xx. */
 export class Receiver {
   readonly accepted: Received[] = []
   readonly sent: Received[] = []

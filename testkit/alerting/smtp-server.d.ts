@@ -1,4 +1,4 @@
-/** What the tests use of smtp-server. */
+/** The part of smtp-server that the tests use. */
 declare module 'smtp-server' {
   import type { Server } from 'node:net'
   import type { Readable } from 'node:stream'

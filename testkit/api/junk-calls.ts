@@ -141,7 +141,7 @@ const odd = [
   ],
 ]
 
-/** A valid input with up to four things wrong, or one that knows only the names of the fields. */
+/** A valid input with up to four mistakes, or one with just the names of the fields. */
 function junkInput(
   row: Operation,
   valid: readonly Json[],

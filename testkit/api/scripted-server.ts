@@ -15,7 +15,7 @@ export interface ScriptedServer {
   port: number
   /** The calls that reached the operations. */
   calls: Call[]
-  /** What the log has so far, as text. */
+  /** The log so far, as text. */
   logged: () => string
   /** Decides the next answers; the default is 200 `{}`. */
   answer: { run: (call: Call) => Reply | Promise<Reply> }
@@ -85,7 +85,7 @@ export async function send(
   return { status: response.status, headers: response.headers, json: text === '' ? {} : JSON.parse(text) }
 }
 
-/** Writes bytes to the server and collects what comes back until it closes, or until `enough` says so. */
+/** Writes bytes to the server and collects the response until it closes, or until `enough` returns true. */
 export function raw(
   port: number,
   bytes: string | Buffer,

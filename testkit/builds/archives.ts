@@ -8,7 +8,7 @@ export interface TarEntry {
   type?: string
   mode?: number
   link?: string
-  /** What the header claims; the content's length unless given. */
+  /** The size in the header; by default the content's length. */
   size?: number
 }
 
@@ -58,7 +58,7 @@ function tarHeader(entry: TarEntry, size: number): Buffer {
 }
 
 export interface ZipEntry {
-  /** Of extra fields in the central directory. */
+  /** Bytes of extra fields in the central directory. */
   extraBytes?: number
   name: string | Buffer
   content?: string | Buffer
@@ -67,9 +67,9 @@ export interface ZipEntry {
   stored?: boolean
   flags?: number
   method?: number
-  /** What the local header says where it should differ from the central directory. */
+  /** Values of the local header that differ from the central directory. */
   local?: { name?: string; size?: number; crc?: number; method?: number; flags?: number }
-  /** What both headers claim about the unpacked size. */
+  /** The unpacked size in both headers. */
   claimedSize?: number
   claimedCrc?: number
   /** Points the central directory at the local header of an earlier entry. */

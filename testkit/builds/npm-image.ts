@@ -7,7 +7,7 @@ import { ensureNodeBaseImage, testDocker } from '../engines/docker-images.ts'
 /** The number changes with the recipe below. */
 const repository = 'longshore-test-npm2'
 
-/** The base image of the tests with this machine's npm in it: what presets begin with, without any registry. */
+/** The base image of the tests with this machine's npm, from which presets build without a registry. */
 export async function ensureNpmImage(): Promise<string> {
   const base = await ensureNodeBaseImage()
   const name = `${repository}:${base.split(':')[1]}`

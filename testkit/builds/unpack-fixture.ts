@@ -29,7 +29,7 @@ export class UnpackFixture {
     return unpackArchive({ file, extension, into: this.into(), signal, ...options })
   }
 
-  /** Unpacks and expects a refusal: nothing may be left, nothing may appear beside the target folder. */
+  /** Unpacks and expects a refusal that leaves no file, neither in the target folder nor beside it. */
   async refusal(bytes: Buffer, extension: ArchiveExtension, options?: Partial<UnpackOptions>) {
     const before = new Set(await readdir(this.dir))
     const error = await this.unpack(bytes, extension, options).then(

@@ -4,7 +4,7 @@ import { TestPlatform } from '../platform/test-platform.ts'
 
 interface ShellFixture {
   platform: TestPlatform
-  /** What the person will answer, one line for each question. */
+  /** The answers of the person, one line for each question. */
   answers: string[]
   run(...argv: string[]): Promise<{ code: number; out: string; err: string }>
   // biome-ignore lint/suspicious/noExplicitAny: the answer of any command

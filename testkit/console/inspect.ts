@@ -18,7 +18,7 @@ export async function follow(page: Page, pathname: string): Promise<void> {
 }
 
 /**
- * What is wrong with pages of the console, one line each: violations in both themes, and content wider than a window of
+ * Problems of pages of the console, one line each: violations in both themes, and content wider than a window of
  * 320 to 2,560 pixels. `page` is at another pathname than the first.
  */
 export async function inspectPages(page: Page, pathnames: readonly string[]): Promise<string[]> {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { newId } from '../../src/domain/ids.ts'
 import type { ConsoleFixture } from './fixture.ts'
 
-/** Copies one environment in the store until the account has so many. */
+/** Copies one environment in the store until the account has this many. */
 export async function fillAccount(fixture: ConsoleFixture, environments: number): Promise<void> {
   const { appEnvId } = await fixture.platform.makeEnvironment()
   await fixture.platform.db.write(async (tx) => {
@@ -71,7 +71,7 @@ export interface PageMemory {
   listeners: number
 }
 
-/** What a page holds after its garbage is collected. */
+/** The memory of a page after garbage collection. */
 export async function memoryOf(page: Page): Promise<PageMemory> {
   const debug = await page.context().newCDPSession(page)
   for (let round = 0; round < 3; round += 1) await debug.send('HeapProfiler.collectGarbage')

@@ -1,6 +1,6 @@
 import type { Page, Request } from 'playwright-core'
 
-/** What a page requested and reported, for the message of a wait that ended without success. */
+/** Requests and reports of a page, for the message of a wait that timed out. */
 export class PageLog {
   readonly #page: Page
   readonly #lines: string[] = []

@@ -107,7 +107,7 @@ export async function redisCli(url: string, ...words: string[]): Promise<string>
   return (await run('redis-cli', ['--no-auth-warning', '-u', url, ...words])).stdout.trim()
 }
 
-/** Until a database that restarts answers again, and with what is wanted. */
+/** Waits until a restarting database answers with the expected value. */
 export async function untilReads(read: () => Promise<string>, wanted: string): Promise<void> {
   await untilRead(
     () => read().catch((error: Error) => error.message),

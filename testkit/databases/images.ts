@@ -7,10 +7,10 @@ import { contentTag, importImage, programFiles, testDocker, withLibraries } from
 /** Below this name the images stand in for the presets' own (LONGSHORE_DATABASE_IMAGES). */
 export const databaseImageSource = 'localhost/longshore-test-db'
 
-/** Changes when what is below does. */
+/** Increase this whenever the recipe below changes. */
 const recipe = 4
 
-/** What the entry points call besides the server. */
+/** Programs that the entry points call besides the server. */
 const tools = 'cat chmod chown id mkdir mv printf rm sed setpriv sleep touch true'.split(' ')
 
 /**
@@ -103,7 +103,7 @@ function postgresHome(): string | null {
   return versions.map((version) => `${home}/${version}`).find((one) => isThere(`${one}/bin/initdb`)) ?? null
 }
 
-/** Programs, the modules that they load, and what initdb reads; all at the paths they were built for. */
+/** Programs, the modules that they load, and the files of initdb; all at the paths they were built for. */
 function postgresFiles(home: string): Map<string, string> {
   const files = new Map<string, string>()
   const wanted =

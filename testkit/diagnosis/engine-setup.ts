@@ -14,11 +14,11 @@ import { ensurePythonImage } from '../engines/python-image.ts'
 import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
 import { removeFolder } from '../remove-folder.ts'
 
-/** A real engine of its own, and what stands in for the base images of programs.ts on it. */
+/** A separate real engine, and stand-ins on it for the base images of programs.ts. */
 export interface EngineSetup {
   engine: Engine
   bases: Readonly<Record<string, string>>
-  /** Takes away all that the engine made. */
+  /** Removes everything that the engine made. */
   remove(): Promise<unknown>
 }
 

@@ -85,7 +85,7 @@ export class DiagnosisFixture {
     return (await this.call('create-app-env', input)).appEnvId
   }
 
-  /** Uploads and deploys; resolves when the deployment is over. `loses`: what was uploaded is gone before the build. */
+  /** Uploads and deploys; resolves when the deployment has ended. `loses`: the upload disappears before the build. */
   async deploy(appEnvId: string, source: SourceFiles | Buffer, { loses = false } = {}): Promise<void> {
     const { storageKey, uploadUrl } = await this.call('request-deploy-storage-key', { appEnvId })
     const body = Buffer.isBuffer(source) ? source : await tgz(withBases(source, this.#setup.bases))
@@ -118,7 +118,7 @@ export class DiagnosisFixture {
     )
   }
 
-  /** At least so many lines of its output are kept: they come a moment after the container that printed them. */
+  /** Waits until this many lines of output are kept: they arrive slightly after the container that printed them. */
   async printed(appEnvId: string, lines: number): Promise<void> {
     await untilRead(
       () => this.call('get-logs', { appEnvId }),

@@ -75,7 +75,7 @@ async function deployed(fixture: DiagnosisFixture, fault: SourceFault): Promise<
   return appEnvId
 }
 
-/** Environments in Node, Python and static files that work, although what they print looks like trouble. */
+/** Environments in Node, Python and static files that work, although their output looks like trouble. */
 export async function startHealthy(fixture: DiagnosisFixture, seeded: Seeded, count = 20): Promise<string[]> {
   const noise = `console.error('WARN cache: connect ECONNREFUSED, going on without'); console.log('${seeded.variable()} is not set, using the default')`
   const sources = [
@@ -98,7 +98,7 @@ export async function startHealthy(fixture: DiagnosisFixture, seeded: Seeded, co
   return healthy
 }
 
-/** Loads them all at the same time; answers what their diagnoses found, and how many requests failed. */
+/** Loads them all at the same time; returns the findings of their diagnoses, and the number of failed requests. */
 export async function diagnoseUnderLoad(
   fixture: DiagnosisFixture,
   healthy: readonly string[],

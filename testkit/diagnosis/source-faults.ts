@@ -153,7 +153,7 @@ function codeFaults(seeded: Seeded): SourceFault[] {
   ]
 }
 
-/** What the program finds outside of itself: services, disk, memory. */
+/** Faults outside of the program: services, disk, memory. */
 function outsideFaults(seeded: Seeded, word: string, port: number): SourceFault[] {
   return [
     {

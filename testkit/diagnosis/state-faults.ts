@@ -12,7 +12,7 @@ export function stateFaults(seeded: Seeded): StateFault[] {
     ...capacityFaults(seeded),
     ...originFaults(seeded),
     ...serviceFaults(seeded),
-    // Last: without its engine the region does nothing else.
+    // Last, because without its engine the region can do no other work.
     engineFault(seeded),
   ]
 }
@@ -75,7 +75,7 @@ function settingFaults(seeded: Seeded): StateFault[] {
   ]
 }
 
-/** What a version was made of is gone, or has changed. */
+/** The source or image of a version is gone, or has changed. */
 function originFaults(seeded: Seeded): StateFault[] {
   return [
     {
@@ -126,7 +126,7 @@ function serviceFaults(seeded: Seeded): StateFault[] {
         await fixture.deployed(data.appEnvId)
         const { hosts } = await fixture.call('get-app-env', { appEnvId: data.appEnvId, decrypt: true })
         const name = seeded.variable()
-        // Its own port is free for others while it is stopped, so the program tries one where nothing ever listens.
+        // Its own port is free for others while it is stopped, so the program connects to a port that is never in use.
         const connects = `new URL(process.env.${name}); require('net').connect(${seeded.number(2, 19)}, '127.0.0.1')`
         const appEnvId = await fixture.environment({}, { envVars: [{ name, value: hosts[0].url }] })
         await fixture.call('stop-app-env', { appEnvId: data.appEnvId })

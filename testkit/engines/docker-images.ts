@@ -16,7 +16,7 @@ import { createLog } from '../../src/log.ts'
 /** Changes when the recipe below does, so that an image made by an older recipe is not used again. */
 const recipe = 4
 
-/** What Dockerfiles of tests call besides the shell's own words. */
+/** Programs that Dockerfiles of tests call besides shell built-ins. */
 const programs =
   'sleep rm touch ls cat mkdir cp mv chmod chown id env head tail wc date ln stat tar grep'.split(' ')
 
@@ -83,7 +83,7 @@ export async function removeInstallation(
     )
 }
 
-/** Until nothing is listed: the daemon may still be busy with removals that the platform gave up waiting for. */
+/** Waits until the list is empty: the daemon may still be busy with removals that the platform no longer waits for. */
 async function removeEach<T>(
   list: () => Promise<readonly T[]>,
   remove: (one: T) => Promise<unknown>,
@@ -94,7 +94,7 @@ async function removeEach<T>(
     if (Date.now() > deadline) throw busy ?? new Error('what an installation made is still listed')
     for (const one of found)
       await remove(one).catch((error: unknown) => {
-        // 404: gone since it was listed. 409: being removed, or still used by what is.
+        // 404: removed since the list was read. 409: being removed, or still in use.
         if (![404, 409].includes(statusOf(error) ?? 0)) throw error
         busy = error
       })

@@ -33,7 +33,7 @@ export class ProcessFixture {
     return this.build(dockerfile, { 'main.sh': text.join('\n') })
   }
 
-  /** Runs the image until it ends and answers what it printed. */
+  /** Runs the image until it ends and returns its output. */
   async run(image: string, env: Record<string, string> = {}): Promise<string[]> {
     const spec = this.installation.spec(image, { env, port: null })
     await this.engine.apply(spec)

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type Docker from 'dockerode'
 import { contentTag, importImage, programFiles, testDocker, withLibraries } from './docker-images.ts'
 
-/** Changes when what is below does. */
+/** Increase this whenever the recipe below changes. */
 const recipe = 1
 const repo = 'longshore-test-python'
 const leftOut =

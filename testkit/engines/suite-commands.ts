@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { SuiteInstallation } from './suite-installation.ts'
 
-/** Containers that run a command to its end instead of what their image says: job runs. */
+/** Containers that run a command to its end instead of their image's own: job runs. */
 export function commandGuarantees(suite: SuiteInstallation): void {
   const run = async (
     command: readonly string[],

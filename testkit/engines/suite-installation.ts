@@ -21,15 +21,15 @@ export interface EngineSuiteOptions {
 /** One opened engine on an installation of its own. */
 export interface EngineUnderTest {
   engine: Engine
-  /** What FROM names in the sample sources: an image with `node` and `/bin/sh`. */
+  /** The image in FROM of the sample sources, with `node` and `/bin/sh`. */
   baseImage: string
   /** A second engine object on the same installation, opened; the suite closes the first one before. */
   reopen(): Promise<Engine>
-  /** Removes all that is left, the engine's own state included. */
+  /** Removes everything, including the engine's own state. */
   close(): Promise<void>
 }
 
-/** What the tests share: the engine, one built sample, and the names to remove after each test. */
+/** State that the tests share: the engine, one built sample, and the names to remove after each test. */
 export class SuiteInstallation {
   readonly #make: () => Promise<EngineUnderTest>
   #under: EngineUnderTest | null = null
@@ -195,7 +195,7 @@ function randomName(): string {
   return randomBytes(6).toString('hex')
 }
 
-/** Polls until `probe` gives something, and names what was waited for when it does not. */
+/** Polls until `probe` returns a value; `what` names it in the error of a timeout. */
 export async function until<T>(
   what: string,
   probe: () => T | null | Promise<T | null>,

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { type Clock, sleep } from '../../src/clock.ts'
 
-/** What a command needs of its container. */
+/** The part of a container that a command uses. */
 interface CommandContainer {
   readonly spec: { workingDir?: string | null }
   readonly exited: boolean

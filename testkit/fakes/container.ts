@@ -189,7 +189,7 @@ export class FakeContainer {
   }
 }
 
-/** Does over HTTP what `sampleServerJs` does, see testkit/builds/sample-sources.ts. */
+/** The same HTTP server as `sampleServerJs`, see testkit/builds/sample-sources.ts. */
 export const sampleProgram: FakeProgram = (request, response, container) => {
   const url = new URL(request.url ?? '/', 'http://localhost')
   const value = (name: string) => url.searchParams.get(name) ?? ''

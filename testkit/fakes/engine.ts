@@ -25,14 +25,14 @@ import { FakeVolumes } from './volume-copies.ts'
 interface FakeEngineOptions {
   host?: FakeHost
   clock?: Clock
-  /** What containers answer; by default what `sampleServerJs` does. */
+  /** The program in the containers; by default one that behaves as `sampleServerJs` does. */
   program?: FakeProgram
   capabilities?: Partial<EngineCapabilities>
   /** It can create containers ahead (`Engine.prepare`). */
   prepares?: boolean
 }
 
-/** An engine in memory whose containers are small HTTP servers on loopback. It keeps the whole port's promises. */
+/** An engine in memory whose containers are small HTTP servers on loopback. It implements the whole port. */
 export class FakeEngine implements Engine {
   readonly kind: Engine['kind'] = 'fake'
   readonly capabilities: EngineCapabilities

@@ -32,7 +32,7 @@ export interface FakeFaults {
   holdLoads: Promise<void> | null
 }
 
-/** An engine that fails nothing. */
+/** An engine without failures. */
 export function noFaults(): FakeFaults {
   return {
     away: false,

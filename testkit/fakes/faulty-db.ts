@@ -4,10 +4,10 @@ import type { Db, Tx } from '../../src/store/db.ts'
 /** `rolled-back`: the commit fails. `answer-lost`: it succeeds, but the caller gets an error. */
 export type Fault = 'rolled-back' | 'answer-lost'
 
-/** Tables of heartbeats, whose writes depend on time and not on the scenario. */
+/** Tables of heartbeats: their writes depend on time and not on the scenario. */
 const heartbeats = ['installation', 'token_uses']
 
-/** A store whose nth write that changes something fails: once, or again after so many more. */
+/** A store whose nth changing write fails: once, or again after as many more. */
 export class FaultyDb implements Db {
   readonly #db: Db
   fault: Fault = 'rolled-back'
@@ -15,12 +15,12 @@ export class FaultyDb implements Db {
   #every = Number.POSITIVE_INFINITY
   /** How many writes failed since it was armed. */
   failures = 0
-  /** What the write that failed would have changed; null while none did. */
+  /** The changes of the write that failed; null if none failed. */
   failed: string | null = null
   /** Carries out every transaction twice, as a store does that repeats one after a conflict. */
   repeats = false
 
-  /** Transactions under way. */
+  /** Transactions in progress. */
   busy = 0
   /** Transactions so far. */
   transactions = 0

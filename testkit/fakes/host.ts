@@ -8,7 +8,7 @@ export class FakeHost {
   readonly images = new Map<string, string>()
   /** Environment and volume to its files. */
   readonly volumes = new Map<string, Map<string, string>>()
-  /** Environment to what its database holds. */
+  /** Content of the database of each environment. */
   readonly databases = new Map<string, string>()
   /** Passwords changed since the start, by environment. */
   readonly passwords = new Map<string, { previous: string; now: string }>()

@@ -7,7 +7,7 @@ import { AppError } from '../../src/errors.ts'
 import type { FakeFaults } from './faults.ts'
 import type { FakeHost } from './host.ts'
 
-/** Volumes of the fake engine are maps of names to texts; what else a copy brought is kept beside them. */
+/** Volumes of the fake engine are maps of names to texts; other parts of a copy are kept beside them. */
 export class FakeVolumes implements VolumeCopies {
   /** Copies fail as with a daemon that is down, though containers do not. */
   away = false

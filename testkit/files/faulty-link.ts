@@ -1,6 +1,6 @@
 import net from 'node:net'
 
-/** A TCP link to a port that can be cut, stalled, or refused: what a network does to a bucket. */
+/** A TCP link to a port that can be cut, stalled, or refused, as a network may do to a bucket. */
 export class FaultyLink {
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()

@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { freePort } from '../free-port.ts'
 import { removeFolder } from '../remove-folder.ts'
 
-/** Of the servers that tests start, and nothing else. */
+/** Credentials of the servers that tests start, and of nothing else. */
 export const s3Credentials = {
   AWS_ACCESS_KEY_ID: 'longshore-tests',
   AWS_SECRET_ACCESS_KEY: 'not-a-secret-of-anyone',

@@ -93,7 +93,7 @@ export async function startGateway(
     drainSeconds?: number
     requestLog?: RequestLogMode
     desired?: (id: string, n: number) => void
-    /** Of the gateway; its control plane has the time of the machine. */
+    /** Clock of the gateway; its control plane uses the machine's time. */
     clock?: TestClock
   } = {},
 ): Promise<Setup> {
@@ -172,7 +172,7 @@ export interface Upstream {
   container(name: string, draining?: boolean): RouteContainer
 }
 
-/** A container: a small HTTP server that counts what it serves at once. */
+/** A container: a small HTTP server that counts its concurrent requests. */
 export async function upstream(handler: http.RequestListener = (_q, r) => r.end('ok')): Promise<Upstream> {
   const server = http.createServer((request, response) => {
     state.now++
@@ -280,7 +280,7 @@ async function routesHeard(port: number): Promise<void> {
   }
 }
 
-/** A function whose requests last until they are let go. */
+/** A function whose requests last until the test releases them. */
 export async function held(): Promise<{
   container: Upstream
   letGo(count?: number): void

@@ -33,7 +33,7 @@ interface RollingPlan {
   restarts: number
   /** Keep-alive connections that ask without a pause. */
   connections: number
-  /** The load goes on until so many requests were answered. */
+  /** The load continues until this many requests were answered. */
   atLeast: number
 }
 

@@ -34,7 +34,7 @@ interface ChaosResult {
   clockSteps: number
   lostReplies: number
   canceled: number
-  /** Attempts whose container was made more than once. */
+  /** Attempts with more than one container. */
   doubled: string[]
   /** Runs with more attempts than `backoffLimit` + 1. */
   tooMany: string[]
@@ -49,7 +49,7 @@ interface World {
   platform: TestPlatform
   clock: TestClock
   engine: FakeEngine
-  /** Of the scenario, which is the same for a seed, however many answers the schedulers wait for. */
+  /** Random numbers of the scenario: the same for a seed, however many answers the schedulers wait for. */
   random: () => number
   /** Which answers are lost. */
   randomAnswer: () => number
@@ -136,7 +136,7 @@ async function play(
   for (const { scheduler } of schedulers) await scheduler.stop()
 }
 
-/** Starts a scheduler that can die at any moment: from then on nothing of it reaches store or engine. */
+/** Starts a scheduler that can die at any moment: from then on none of its calls reaches store or engine. */
 function startScheduler(world: World) {
   const { platform, clock, engine, logs } = world
   let dead = false

@@ -1,6 +1,6 @@
 import type { JobRun } from '../../src/domain/jobs/run.ts'
 
-/** A row of a run that executes nothing. */
+/** The row of a run that has no container. */
 export function storedRun(jobRunId: string, of: { appEnvId: string; accountId: string }, at: string): JobRun {
   return {
     jobRunId,

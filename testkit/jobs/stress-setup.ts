@@ -56,7 +56,7 @@ export async function processSetup(dir: string): Promise<StressSetup> {
   }
 }
 
-/** The containers are kept to the end and their logs tell: one that was started twice says `begin` twice. */
+/** The containers are kept to the end and their logs checked: one that was started twice logs `begin` twice. */
 export async function dockerSetup(): Promise<StressSetup> {
   const engine = { kind: 'docker', installationId: `stress-${randomBytes(6).toString('hex')}` } as const
   return {

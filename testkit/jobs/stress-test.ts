@@ -158,7 +158,7 @@ export class JobStressTest {
     return scheduler
   }
 
-  /** One of those who start runs, through the API: the limit of active runs is the platform's own. */
+  /** One of the callers that start runs, through the API: the limit of active runs is the platform's own. */
   async #submit(): Promise<void> {
     const { client } = this.#platform.admin
     while (this.#figures.runs < this.#options.runs) {
@@ -231,7 +231,7 @@ export class JobStressTest {
     while (done() < this.#options.kills) await pause(20)
   }
 
-  /** Until nothing is left to do, for a while; what is still open after two minutes is forgotten. */
+  /** Waits until no work is left, for two minutes at most; then open work is ignored. */
   async #untilSettled(): Promise<void> {
     const deadlineMs = performance.now() + 120_000
     for (let quiet = 0; quiet < 10 && performance.now() < deadlineMs; ) {

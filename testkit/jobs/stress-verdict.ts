@@ -21,7 +21,7 @@ export interface StressVerdict {
   overLimit: string[]
   /** Runs and attempts that are not over. */
   forgotten: string[]
-  /** Runs whose end does not fit what their containers did. */
+  /** Runs whose end does not match the exits of their containers. */
   wrong: string[]
   /** Attempts with wrong billing. */
   misbilled: string[]

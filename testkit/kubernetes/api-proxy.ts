@@ -8,7 +8,7 @@ interface Kubeconfig {
   clusters: { name: string; cluster: { server: string; 'tls-server-name'?: string } }[]
 }
 
-/** A way to the API server that can be cut: the server is away for one installation, and for no other caller. */
+/** A connection to the API server that can be cut: the server is unreachable for one installation, and for no other. */
 export class ApiProxy {
   readonly #sockets = new Set<net.Socket>()
   readonly #server: net.Server

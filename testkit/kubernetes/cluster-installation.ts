@@ -11,17 +11,17 @@ interface ClusterRegionSetting {
 }
 
 interface ClusterInstallationOptions {
-  /** Of the region, in place of that of the tests. */
+  /** For the region, in place of the tests' own. */
   kubeconfig?: string
   /** Regions beside the cluster. */
   others?: readonly object[]
-  /** What else the regions file says of the cluster. */
+  /** More settings of the cluster in the regions file. */
   settings?: object
   /** The region of another control plane, which this one can run too. */
   region?: ClusterRegionSetting
 }
 
-/** Settings with which a region builds images, and knows which are in the registry. */
+/** Settings with which a region builds images and can read its registry. */
 export const builderSettings = {
   registry: { push: cluster.registry, pull: cluster.registry, insecure: true },
   buildkit: cluster.buildkit,

@@ -26,7 +26,7 @@ export async function kubectl(args: readonly string[], input?: unknown): Promise
   return (await started).stdout
 }
 
-/** What the API server warns of while kubectl runs. */
+/** Warnings of the API server while kubectl runs. */
 export async function kubectlWarnings(args: readonly string[]): Promise<string> {
   return (await run(process.env.KUBECTL ?? 'kubectl', [...args])).stderr
 }

@@ -9,11 +9,11 @@ interface Entry {
 interface Follower {
   next: number
   wake(): void
-  /** How the server ends the watch; null while it goes on. */
+  /** How the server ends the watch; null while it is open. */
   end: 'closed' | 'broken' | null
 }
 
-/** One collection of an API server as an informer sees it: versions, pages, watches, and what goes wrong with them. */
+/** One collection of an API server as an informer sees it: versions, pages, watches, and their failures. */
 export class FakeApiServer {
   /** The number of objects in each page that was sent. */
   readonly pages: number[] = []

@@ -42,14 +42,14 @@ export class FakeCluster {
   readonly held = new Set<string>()
   /** Called before each call that changes something, such as `PATCH deployments shop-prod`. */
   before: (call: string) => Promise<void> | void = () => {}
-  /** Called after a Deployment was applied or removed, for what its controller does. */
+  /** Called after a Deployment was applied or removed: plays its controller. */
   deploymentChanged: (now: FakeObject | null, before: FakeObject | null) => void = () => {}
   readonly #objects = new Map<string, FakeObject>()
   readonly #log: { collection: string; version: number; event: object }[] = []
   readonly #wakes = new Set<() => void>()
   #version = 1
 
-  /** Such as `deployments shop-prod`, in the order of their names; namespaces and what limits them are left out. */
+  /** Such as `deployments shop-prod`, ordered by name; namespaces and their limits are left out. */
   names(selector = 'longshore.dev/environment'): string[] {
     const found = [...this.#objects].filter(
       ([key, object]) => !key.startsWith('pods ') && matches(object, selector),
@@ -81,7 +81,7 @@ export class FakeCluster {
     return stored as FakeObject
   }
 
-  /** What a held object waited for has ended. */
+  /** Ends the wait of a held object. */
   release(key: string): void {
     this.held.delete(key)
     const found = this.find(key)

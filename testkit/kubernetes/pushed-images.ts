@@ -15,13 +15,13 @@ import {
 import { cluster } from './cluster.ts'
 
 const run = promisify(execFile)
-/** Nodes keep what they have pulled under a name, so a changed recipe takes another one. */
+/** Nodes keep images that they have pulled under a name, so a changed recipe needs another name. */
 const source = 'longshore-test-db/recipe-3'
 const share = '/usr/share/mysql'
 const tools = 'cat chmod chown env id mkdir mv printf rm sed setpriv sleep tail tee'.split(' ')
 const servers = 'mariadbd mariadb mariadb-dump'.split(' ')
 
-/** Does with this machine's MariaDB what the official image of MySQL does with its server. */
+/** Uses this machine's MariaDB as the official image of MySQL uses its server. */
 const mysqlEntry = `#!/bin/sh
 set -eu
 data=/var/lib/mysql

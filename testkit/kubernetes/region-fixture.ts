@@ -19,7 +19,7 @@ import { runDeployments } from './fake-deployments.ts'
 const installationId = 'ins_test'
 const options = { namespacePrefix: 'ls-', appDomain: 'app.example.com' }
 
-/** A platform whose region is a cluster region of a cluster that is not real. */
+/** A platform whose region is a cluster region with a fake cluster. */
 export class RegionFixture {
   readonly cluster = new FakeCluster()
   readonly time = new SettledClock()

@@ -95,7 +95,7 @@ export class StdioFixture {
     }
   }
 
-  /** A platform that `longshore mcp` started goes on without it. */
+  /** A platform that `longshore mcp` started keeps running without it. */
   #endPlatform(): void {
     const file = path.join(this.home, 'run', 'lock')
     const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0

@@ -42,7 +42,7 @@ export interface SessionOptions {
     content?: Record<string, boolean>
   }
   clock?: Clock
-  /** Of the fake platform unless given. */
+  /** Default: a token of the fake platform. */
   token?: string
 }
 

@@ -1,4 +1,4 @@
-/** What a variable is: put away and set again, it is another one. */
+/** A variable. One that is removed and set again is a different variable. */
 interface ModelVariable {
   id: number
   value: string
@@ -83,7 +83,7 @@ export class PlatformModel {
     if (now) environment.applied.functionConfig = { ...environment.saved.functionConfig }
   }
 
-  /** A deployment takes what is saved; so does apply. */
+  /** A deployment puts the saved settings in force; so does apply. */
   applied(environment: ModelEnvironment): void {
     environment.applied = copied(environment.saved)
   }

@@ -21,7 +21,7 @@ export interface Installed {
   running(environment: ModelEnvironment): Promise<Record<string, string>[]>
 }
 
-/** A program that says which variables it sees. */
+/** A program that answers with its variables. */
 const program = `require('http').createServer((request, response) => response.end(JSON.stringify(process.env))).listen(process.env.PORT)`
 const source = {
   Dockerfile: 'FROM node:20-alpine\nCOPY . .\nCMD ["node", "server.js"]\n',
@@ -190,7 +190,7 @@ export class RandomScenario {
 
   /** Invalid calls are rejected and change nothing. */
   async #startOrStop(environment: ModelEnvironment, kind: 'start' | 'stop'): Promise<void> {
-    // What a stop interrupts is pending again, so whether it was in time would decide what the model must say.
+    // An interrupted deployment is pending again, so the expected state would depend on the time of the stop.
     if (kind === 'stop' && environment.deployed) await this.#untilServed(environment)
     const { status } = await this.#on.ask('POST', `/app-env/${kind}`, { appEnvId: environment.appEnvId })
     if (status === 200 && environment.deployed) environment.stopped = kind === 'stop'

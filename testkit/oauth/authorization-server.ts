@@ -9,7 +9,7 @@ interface TestAccount {
 }
 
 interface Options {
-  /** What its tokens are for: the address of /mcp, read at each request. */
+  /** The resource that its tokens are valid for: the address of /mcp, read at each request. */
   resource: () => string
   redirectUri: string
   scopes: string
@@ -75,7 +75,7 @@ export class TestAuthorizationServer {
   }
 }
 
-/** Signs in and grants what was requested. */
+/** Signs in and grants the requested scopes. */
 async function agree(provider: Provider, req: IncomingMessage, res: ServerResponse, { email }: TestAccount) {
   const { params, prompt, session } = await provider.interactionDetails(req, res)
   if (prompt.name === 'login') {

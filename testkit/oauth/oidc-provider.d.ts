@@ -1,4 +1,4 @@
-/** What the tests use of the library, which brings no types. */
+/** The part of the library that the tests use; it ships no types. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 

@@ -21,7 +21,7 @@ export class Person {
     return new Person(origin, answer.headers.get('set-cookie')!.split(';')[0]!)
   }
 
-  /** What the page at `authorizationUrl` reads first. */
+  /** The first read of the page at `authorizationUrl`. */
   async sees(authorizationUrl: URL): Promise<Consent> {
     const request = encodeURIComponent(await requestAt(authorizationUrl))
     const answer = await this.send(`/console/authorization?request=${request}`)

@@ -9,7 +9,7 @@ export class SigningIssuer {
   published: string[] = []
   /** Answers 503 to everything. */
   isAway = false
-  /** What it answers in place of its keys. */
+  /** A response to send in place of its keys. */
   insteadOfKeys: { status: number; body: string } | null = null
   reads = 0
 

@@ -64,7 +64,7 @@ export class ControlPlanes {
     return found?.node ?? null
   }
 
-  /** Kills what is left; containers and gateways end too. */
+  /** Kills the remaining processes; containers and gateways end too. */
   async dispose(): Promise<void> {
     for (const installation of this.#installations.values()) installation.signal('SIGCONT')
     await Promise.all([...this.#installations.values()].map((installation) => installation.dispose()))

@@ -88,7 +88,7 @@ export class FaultFixture {
     return this.platform.makeEnvironment({ ...options, by: { call: (row, input) => this.call(row, input) } })
   }
 
-  /** Waits until `read` answers `expected`: ten seconds of the clock, and real time for what does not use it. */
+  /** Waits until `read` answers `expected`: ten seconds of the clock, and real time for work that does not use it. */
   async converges(what: string, read: () => Promise<unknown>, expected: unknown): Promise<void> {
     const startMs = this.clock.monotonicMs()
     const deadlineMs = performance.now() + patienceMs

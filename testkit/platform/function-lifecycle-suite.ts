@@ -101,7 +101,7 @@ export function describeFunctionLifecycle({
       expect((await ask()).color).toBeUndefined()
       await client.call(applyAppEnvChanges, { appEnvId })
       await untilRead(ask, (answer) => answer.color === 'green', 'the new variable')
-      // A cluster routes to it a moment before the platform knows.
+      // A cluster routes to a container slightly before the platform has its state.
       await untilDeployed(installation, appEnvId)
       expect((await status()).pendingChanges.hasDeployChanges).toBe(false)
     })

@@ -1,7 +1,7 @@
 import type { Health } from '../../src/contract/health.ts'
 import { versionSource } from '../gateway/rolling-load.ts'
 
-/** The stability window of 10 s takes 2 s, so the times of the programs are a fifth of what they stand for. */
+/** The stability window of 10 s takes 2 s here, so the times in the programs are a fifth of the named ones. */
 export const hostileClockScale = 5
 
 export const listens = (rest: string, port = 'process.env.PORT') => `
@@ -22,7 +22,7 @@ const afterRequest = (ms: number, code: string) =>
 const exitsEarly = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
 export const exitsAfter = (ms: number) => afterRequest(ms, 'process.exit(3)')
 
-/** What no deployment may count as good. */
+/** Programs that no deployment may count as good. */
 export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
   'exits before it listens': { server: 'process.exit(1)', reason: /exits-at-once/ },
   'exits after 0.2 s': { server: exitsEarly(40), reason: /exit/ },
@@ -48,7 +48,7 @@ export const badPrograms: Record<string, { server: string; reason: RegExp }> = {
   },
 }
 
-/** What goes bad after the window: the status must say so. */
+/** Programs that fail after the window: the status must report it. */
 export const latePrograms: Record<string, { server: string; verdict: Health['verdict'] }> = {
   'exits after 20 s': { server: exitsAfter(4_000), verdict: 'CRASH_LOOP' },
   'answers 500 after a minute': {
@@ -57,7 +57,7 @@ export const latePrograms: Record<string, { server: string; verdict: Health['ver
   },
 }
 
-/** What every deployment must count as good, in this order: the second replaces one that SIGTERM does not end. */
+/** Programs that every deployment must accept, in this order: the second replaces one that ignores SIGTERM. */
 export const goodPrograms: Record<string, string> = {
   'ignores SIGTERM': listens("process.on('SIGTERM', () => {})"),
   'listens late': `setTimeout(() => { ${listens('')} }, 1500)`,

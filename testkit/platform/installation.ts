@@ -31,7 +31,7 @@ export class Installation {
   /** Kept over restarts; empty before the first start. */
   readonly #ports: NodeJS.ProcessEnv = {}
   stderr = ''
-  /** What later starts run: this build, or another one. */
+  /** The program for later starts: this build, or another one. */
   program = entry
 
   constructor(env: NodeJS.ProcessEnv = {}) {

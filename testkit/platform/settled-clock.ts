@@ -16,7 +16,7 @@ export class SettledClock {
   #db!: FaultyDb
   #platform!: TestPlatform
 
-  /** For `TestPlatform.start`: shows which transactions are under way. */
+  /** For `TestPlatform.start`: tracks the transactions in progress. */
   readonly wrapDb = (db: ConstructorParameters<typeof FaultyDb>[0]): FaultyDb => {
     this.#db = new FaultyDb(db)
     return this.#db

@@ -5,7 +5,7 @@ import type { Engine } from '../../src/engines/engine.ts'
 import type { Installation } from '../../src/operations/core/handler.ts'
 import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
 
-/** What operations learn about the installation of a test platform. */
+/** The installation of a test platform, as operations see it. */
 export function testInstallation(
   platform: {
     region: string
@@ -26,7 +26,7 @@ export function testInstallation(
       databases: [],
     },
   }
-  // Of another engine: it has volumes of its own.
+  // A region with another engine, which has volumes of its own.
   const plain = { ...here, engine: 'other', capabilities: { ...here.capabilities, functions: false } }
   return {
     regions: () => [

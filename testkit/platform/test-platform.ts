@@ -167,7 +167,7 @@ export class TestPlatform {
     return token
   }
 
-  /** Reads again what the engines can run of the databases, which is otherwise done once a minute. */
+  /** Reads again which databases the engines can run, which otherwise happens once a minute. */
   async refreshDatabaseOffers(): Promise<void> {
     await this.#databaseAvailability?.refresh()
   }

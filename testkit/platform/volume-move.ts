@@ -16,7 +16,7 @@ interface Served {
   host: string
 }
 
-/** Makes environments with a volume, and asks their program for what is in it. */
+/** Makes environments with a volume, and reads its content through their program. */
 async function volumeApp(installation: Installation, base: string, code = sampleServerJs) {
   const client = installation.client()
   const { accountId } = installation.ready
@@ -44,7 +44,7 @@ async function volumeApp(installation: Installation, base: string, code = sample
   }
 }
 
-/** `update-app-env` takes an environment with a volume through the regions: each one finds what the one before wrote. */
+/** `update-app-env` moves an environment with a volume through the regions: each one finds the files of the one before. */
 export async function moveWithVolume(
   installation: Installation,
   { base, regions }: { base: string; regions: readonly string[] },
@@ -56,7 +56,7 @@ export async function moveWithVolume(
   await app.untilAnswered(host, '/write?name=note&text=first', 'ok')
   let last = 'first'
   for (const region of others) {
-    // What an earlier move left may still be on its way out.
+    // The leftovers of an earlier move may still be being removed.
     await untilRead(
       () => client.call(updateAppEnv, { appEnvId, region }),
       () => true,
@@ -77,7 +77,7 @@ export async function moveWithVolume(
   return appEnvId
 }
 
-/** A version that ends at once in a cluster goes on in the region it came from, with its files. */
+/** A version that exits at once in a cluster keeps running in its old region, with its files. */
 export async function moveBackFromCluster(
   installation: Installation,
   { base, from, to }: { base: string; from: string; to: string },

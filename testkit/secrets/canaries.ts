@@ -14,7 +14,7 @@ export interface Output {
 interface Canary {
   name: string
   value: string
-  /** What to look for: the core in the encodings that would not show it as it is. */
+  /** Texts to search for: the core, and its encodings that would not show it as it is. */
   signs: string[]
   /** May be stored in clear: private, but not a credential. */
   isPrivate: boolean
@@ -37,7 +37,7 @@ export class Canaries {
     return this.know(name, core, value(core))
   }
 
-  /** As `plant`, for what may stand in the store as it is. */
+  /** As `plant`, for a value that may be stored in clear. */
   plantPrivate(name: string, value?: (core: string) => string): string {
     const planted = this.plant(name, value)
     this.#canaries.at(-1)!.isPrivate = true
@@ -74,7 +74,7 @@ function signsOf(core: string): string[] {
   return [...new Set([core, encodeURIComponent(core), escaped, ...base64Of(core), hex, hex.toUpperCase()])]
 }
 
-/** What stays the same of the base64 of a text wherever in a longer text it begins; both alphabets. */
+/** The part of a text's base64 that does not depend on its position in a longer text; both alphabets. */
 function base64Of(core: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(core)])

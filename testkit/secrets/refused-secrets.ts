@@ -76,7 +76,7 @@ export async function refuseContactPoints(sweep: SecretSweep, contactPointId: st
   })
 }
 
-/** What is wrong before anything is understood: tokens, addresses, bodies. */
+/** Requests that are rejected before they are understood: bad tokens, addresses, bodies. */
 export async function refuseBrokenRequests(sweep: SecretSweep): Promise<void> {
   const value = sweep.secrets.plant('secret in a broken request', (core) => core)
   const url = `${sweep.platform.apiUrl}/api/public/v1`
@@ -137,7 +137,7 @@ async function refused(sweep: SecretSweep, row: Operation, input: Json): Promise
   expect(reply.isError).toBe(true)
 }
 
-/** Receivers that answer with what they got, redirect to it, hang up, or do not exist. */
+/** Receivers that echo the request, redirect it, hang up, or do not exist. */
 export async function failNotifications(sweep: SecretSweep, receiver: Receiver): Promise<void> {
   const { accountId, admin } = sweep.platform
   const value = sweep.secrets.plant('secret of a receiver that fails', (core) => core)

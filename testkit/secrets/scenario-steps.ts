@@ -9,7 +9,7 @@ export interface ScenarioFixture {
   receiver: Receiver
   /** Calls of the operator. */
   send: Send
-  /** Reads of which only what they show counts. */
+  /** Reads whose answers are only searched. */
   look: Send
   surface: string
 }
@@ -83,12 +83,12 @@ export async function withDatabase(fixture: ScenarioFixture, fields: readonly st
   return { appEnvId, databaseId, databaseName, password }
 }
 
-/** Tools of what cannot be undone take the name again. */
+/** Tools whose effects cannot be undone take the name again. */
 export function confirmed({ surface }: ScenarioFixture, name: string): { confirm?: string } {
   return surface === 'MCP' ? { confirm: name } : {}
 }
 
-/** All that an operator reads about an environment when something is wrong. */
+/** All reads of an operator who looks for the problem of an environment. */
 export async function reads({ look, sweep }: ScenarioFixture, appEnvId: string): Promise<void> {
   const about = [
     'get-app-env',

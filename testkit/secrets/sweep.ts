@@ -40,7 +40,7 @@ export class SecretSweep {
     return reply
   }
 
-  /** Keeps what a call answered. */
+  /** Keeps the answer of a call. */
   heard(where: string, text: string, row: Operation, input: Json, answer: Json): void {
     const asks = input.decrypt === true || input.showSecrets === true
     const shown = this.#shownOnce(row, answer)

@@ -13,7 +13,7 @@ type Listed = Omit<OutputOf<typeof listAlerts>, 'alerts'> & { alerts: ListedAler
 
 const readsAtOnce = 8
 
-/** `alerts list`: firing alerts first, and what each one that is not normal measures. */
+/** `alerts list`: firing alerts first, with the current value of each one that is not normal. */
 export const alertListExtension: RowExtension = {
   everyAccount: true,
   options: [new Option('--firing', 'only firing alerts; exit code 1 if there are any')],

@@ -6,7 +6,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import type { Operation, OutputOf } from '../../contract/operation.ts'
 
-/** An error result of a tool; its text is all that an agent sees. */
+/** An error result of a tool; an agent gets only its text. */
 export class ToolRefusal extends Error {
   /** Id of the rule in the text, such as `F8`. */
   readonly rule: string | null

@@ -8,7 +8,7 @@ import { imageEnv, imageFiles, imageLayer } from '../deploy/local-base-image.ts'
 /** Where the demo runs on a cluster: its regions file, and the registry for its base image. */
 export interface DemoCluster {
   configFile: string
-  /** `host:port` of a registry without TLS; null: that of the given regions file, which has what it needs. */
+  /** `host:port` of a registry without TLS; null: that of the given regions file. */
   registry: string | null
   /** Takes requests by their Host header; null: the names of functions resolve. */
   ingress: URL | null
@@ -48,7 +48,7 @@ export async function demoCluster(env: NodeJS.ProcessEnv, dir: string): Promise<
 export async function pushNodeImage(registry: string, signal: AbortSignal): Promise<string> {
   const files = imageFiles()
   const { tar, filling } = imageLayer(files)
-  // As it is: to compress it would take longer than to send it.
+  // Uncompressed: compressing it would take longer than sending it.
   const [layer] = await Promise.all([buffer(tar), filling])
   const config = Buffer.from(
     JSON.stringify({

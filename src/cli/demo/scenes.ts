@@ -26,7 +26,7 @@ const demoScaling = {
 } as const
 const requests = 50
 const holdMs = 1_500
-/** Knative decides every two seconds, and the first container must not have answered all by then. */
+/** Knative decides every two seconds, and the first container must still be busy then. */
 const clusterHoldMs = 5_000
 /** The longest way to zero; Knative adds its own grace period to the idle time. */
 const quietMs = 30_000

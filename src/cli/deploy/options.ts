@@ -53,7 +53,7 @@ export function addDeployOptions(command: CliCommand): CliCommand {
     )
 }
 
-/** What the options ask for; `UsageError` for a wrong call. */
+/** The deployment that the options request; throws `UsageError` for a wrong call. */
 export function deployOptionsOf(environment: string | undefined, flags: Options): DeployOptions {
   if (environment === undefined) throw new UsageError('--env <environment> is required')
   return {

@@ -19,7 +19,7 @@ export function requireDockerfile(listing: SourceListing, dockerfile: string, is
   })
 }
 
-/** A Dockerfile that builds what the folder of the Dockerfile holds, or the source's first folder. */
+/** A Dockerfile that builds the content of its own folder, or of the source's first folder. */
 export function dockerfileExample({ files }: Pick<SourceListing, 'files'>, folder: string): string {
   const near = files.filter((file) => [folder, '.'].includes(path.posix.dirname(file.path)))
   const names = new Set(near.map((file) => path.posix.basename(file.path)))
@@ -32,7 +32,7 @@ export function dockerfileExample({ files }: Pick<SourceListing, 'files'>, folde
   return [...lines, `CMD ${JSON.stringify(start).replace(',', ', ')}`].join('\n')
 }
 
-/** Only with a lock file can a package manager install exactly what it names. */
+/** Only with a lock file can a package manager install exactly the locked versions. */
 function nodeInstall(names: ReadonlySet<string>): string[] {
   if (names.has('pnpm-lock.yaml')) return ['RUN corepack enable && pnpm install --frozen-lockfile --prod']
   if (names.has('yarn.lock')) return ['RUN yarn install --frozen-lockfile --production']

@@ -24,7 +24,7 @@ const longestLogBytes = 10 * 1024 * 1024
 
 /**
  * The platform of this machine: the running one of the data directory, or one started in the background, which outlives
- * this process. Several processes may do this at once; the lock of the data directory lets one win, and the others use
+ * this process. Several processes may do this at once; the lock of the data directory lets one platform start, and all use
  * that one.
  */
 export class LocalPlatform {

@@ -79,7 +79,7 @@ function settingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(kept.sort().map((name) => [name, env[name]!]))
 }
 
-/** What happens to the secrets of this shell; never their values. */
+/** Explains how the secrets of this shell are handled; never shows their values. */
 function secretNotes(env: NodeJS.ProcessEnv): string[] {
   const left = env.LONGSHORE_URL ? [] : secretSettings.filter((name) => env[name])
   return [

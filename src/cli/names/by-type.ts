@@ -7,10 +7,10 @@ import { getContactPoint, listContactPoints } from '../../contract/contact-point
 import { listMembers } from '../../contract/members.ts'
 import type { ResourceType } from '../../contract/resources.ts'
 
-/** An id with the name that people know. */
+/** An id with the name for people. */
 export type Named = readonly [id: string, name: string]
 
-/** How commands learn the names of the objects of one type. */
+/** How commands look up the names of the objects of one type. */
 interface NamedType {
   /** Those of an account. Left out where commands take ids only. */
   all?(client: Client, accountId: string): Promise<Named[]>

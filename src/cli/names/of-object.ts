@@ -4,7 +4,7 @@ import { factsOf, fieldGiven, typesNamedBy } from '../../contract/resources.ts'
 import type { Options } from '../command.ts'
 import { namedTypes } from './by-type.ts'
 
-/** An object that a call names, with the name that a person knows. */
+/** The object of a call, with its name for people. */
 interface NamedObject {
   noun: string
   id: string

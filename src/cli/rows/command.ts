@@ -156,7 +156,7 @@ export async function accountOf(client: Client, named: unknown): Promise<string>
   throw new UsageError(`choose one with --account: ${ids.join(', ')}`)
 }
 
-/** Also for an operation on an account or on what is in it, if the input names neither an app nor an environment. */
+/** Whether a call needs an account: also for an account or an object in it, if the input names neither app nor environment. */
 function needsAccount(row: Operation, fields: RowFields, input: Options): boolean {
   const isOptional = row.policy.on === 'account-or-app' || row.policy.on === 'environments'
   return fields.account === 'needed' || (isOptional && !isNarrowed(input))
@@ -177,7 +177,7 @@ function destroys(row: Operation): boolean {
   return row.method === 'DELETE' && row.id !== 'revoke-user-token'
 }
 
-/** Shows what a call destroys, by name and id; unless `agreed`, lets the person type the name. */
+/** Shows the object that a call destroys, by name and id; unless `agreed`, the person has to type the name. */
 async function confirm(
   { io, json }: Cli,
   client: Client,
@@ -187,7 +187,7 @@ async function confirm(
 ): Promise<void> {
   const refusal = 'this cannot be undone: add --yes to confirm, or --dry-run to see what it would do'
   if (!agreed && !io.ask) throw new UsageError(refusal)
-  // With --yes the name is only shown, so the call itself reports what is wrong with the id.
+  // With --yes the name is only shown, so the call itself reports a wrong id.
   const object = await namedObject(client, row, input).catch((error) => {
     if (!agreed) throw error
     return null

@@ -8,7 +8,7 @@ const backup = 'bak_4k2m6q8s0u3w5y7a9c1e'
 const member = 'mem_4k2m6q8s0u3w5y7a9c1e'
 const invitation = 'inv_4k2m6q8s0u3w5y7a9c1e'
 
-/** What follows the words of a command in the example of its help. */
+/** The arguments after each command in the example of its help. */
 const words: Readonly<Record<string, string>> = {
   mcp: '--read-only',
   'mcp doctor': '--host cursor',

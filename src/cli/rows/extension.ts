@@ -4,7 +4,7 @@ import type { Cli, Options } from '../command.ts'
 
 export type Input = Record<string, unknown>
 
-/** A call of a command whose input is complete. */
+/** A call of a command with its complete input. */
 export interface RowCall {
   cli: Cli
   client: Client
@@ -25,9 +25,9 @@ export interface RowExtension {
   everyAccount?: true
   /** Checks the input before the first request, and completes it from the options; throws `UsageError`. */
   prepare?(input: Input, options: Options): void
-  /** Waits for the end of what the call began, or reads more: the answer to print in place of the first one. */
+  /** Waits for the action to end, or reads more: returns the answer to print in place of the first one. */
   complete?(call: RowCall, answer: never): Promise<unknown>
-  /** The answer in lines, where the general rendering says too little. */
+  /** The answer in lines, if the general rendering is not enough. */
   render?(answer: never, options: Options): string[]
   /** The answer of a dry run in lines. */
   renderDryRun?(answer: never, input: Readonly<Input>): string[]

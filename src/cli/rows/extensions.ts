@@ -113,7 +113,7 @@ export function extensionOf(row: Operation): RowExtension {
   return extensions[row.id] ?? {}
 }
 
-/** What to do about an empty list; empty where nothing is to be done. */
+/** Advice for an empty list; empty if there is none. */
 export function emptyHint(row: Operation): string {
   const named: Readonly<Record<string, string>> = {
     'list-app-envs': 'longshore create makes an app with its first environment.',
@@ -133,7 +133,7 @@ export function emptyHint(row: Operation): string {
   return maker ? `Make one: longshore ${maker.join(' ')} --help shows how.` : ''
 }
 
-/** Which of the variables that a call set are secret now: the default differs for new and known ones. */
+/** The variables of a call that are secret now: the default differs for new and known ones. */
 async function storedAs(client: Client, { appEnvId, envName, set }: Options): Promise<string[]> {
   const named = new Set(((set as NamedValue[] | undefined) ?? []).map(({ name }) => name))
   if (named.size === 0) return []

@@ -80,7 +80,7 @@ const texts: Readonly<Record<string, string>> = {
   zCloudLimit: 'most zClouds that all containers of the account may have together',
 }
 
-/** Texts that win: a field of one operation, or one for which the shell says more than the contract. */
+/** Texts that take precedence: for a field of one operation, or if the shell needs more text than the contract has. */
 const special: Readonly<Record<string, string>> = {
   // The allowed values follow; the contract's text repeats them.
   zClouds: 'size of each container: 1 zCloud is 0.5 CPU and 512 MB of memory',

@@ -15,7 +15,7 @@ import { printable } from '../progress.ts'
 import { aligned, renderBlocks, renderResult } from '../render.ts'
 import type { RowExtension } from './extension.ts'
 
-/** A line for each account: its id, what the caller may do there, and the limits that calls run into. */
+/** A line for each account: its id, the caller's permissions there, and the limits that matter for calls. */
 export function accountLines({ accounts }: OutputOf<typeof listAccounts>): string[] {
   const rows = accounts.map(({ accountId, name, permissions, settings }) => [
     accountId,
@@ -46,13 +46,13 @@ export function causeLines({ causes }: OutputOf<typeof listDiagnosisCauses>): st
   return renderBlocks(causes)
 }
 
-/** Who can do what, with the rules in full. */
+/** The access of every member, with the rules in full. */
 export function accessLines({ members, ...facts }: OutputOf<typeof explainAccess>): string[] {
   const rows = members.map(({ email, ...member }) => ({ email, ...member }))
   return [...renderResult(facts), '', ...renderBlocks(rows)]
 }
 
-/** A line for each version of each managed database: what to write, and whether it runs here. */
+/** A line for each version of each managed database: the value to pass, and whether it runs here. */
 export function presetLines({ presets }: { presets: readonly DatabasePresetRead[] }): string[] {
   const rows = presets.flatMap(({ dockerPreset, defaultVersion, versions }) =>
     versions.map(({ key, label, variant, available, unavailableReason }) => [

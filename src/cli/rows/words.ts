@@ -76,7 +76,7 @@ const shorter: Readonly<Record<string, (envName: string) => string>> = {
 /** The two calls of a deploy from source, which are one command in the shell. */
 const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
 
-/** Why a deployment failed. The message of a build step quotes a program, whose words stay as they are. */
+/** Why a deployment failed. The message of a build step quotes a program, so it is not changed. */
 export function failureText(
   { reason, message }: { reason: string; message: string },
   envName: string,

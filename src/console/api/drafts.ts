@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 
 /**
- * What a person typed and did not save, in the storage of this tab: it survives an expired session and a reload.
- * Secrets are kept in memory only, so they survive an expired session. Signing out clears both.
+ * Unsaved input, in the storage of this tab, so that it survives an expired session and a reload. Secrets are kept in
+ * memory only, so they survive just an expired session. Signing out clears both.
  */
 const prefix = 'longshore-draft '
 const owner = 'longshore-draft-owner'
@@ -43,8 +43,8 @@ function write(key: string, value: unknown, stored: unknown): void {
 }
 
 /**
- * `useState` that is kept until the person leaves the page: for forms, and for which dialog is open. `toStore` takes
- * out what must stay in memory; null stores nothing.
+ * `useState` that is kept until the person leaves the page: for forms, and for the open dialog. `toStore` removes the values
+ * that must stay in memory; if it returns null, the value is not stored.
  */
 export function useKept<T>(key: string, initial: T, toStore: (value: T) => unknown = (value) => value) {
   const first = useRef(initial)

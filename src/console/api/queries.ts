@@ -54,7 +54,7 @@ export function useRead<Row extends Operation>(row: Row, input: RawInputOf<Row>,
   })
 }
 
-/** Reads before a page does. Never throws; the page reads again what failed. */
+/** Reads before a page does. Never throws; the page repeats failed reads. */
 export async function prefetch<Row extends Operation>(
   queries: QueryClient,
   row: Row,
@@ -75,10 +75,10 @@ export function useWrite<Row extends Operation>(row: Row) {
   return useMutation<OutputOf<Row>, AppError, RawInputOf<Row>>({
     mutationFn: (input) => client.call(row, input),
     onSettled(_saved, error) {
-      // A dialog that closes must not ask again for the preview of what is now done.
+      // A dialog that closes must not request the preview of the finished change again.
       const read = queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'preview' })
-      // A conflict is shown with what is stored now, whose revision the next try sends. Otherwise not awaited: the new
-      // reads may unmount the component before its callbacks run.
+      // A conflict is shown with the stored state, whose revision the next try sends. Otherwise not awaited: the new reads
+      // may unmount the component before its callbacks run.
       return error?.kind === 'conflict' ? read : undefined
     },
   })

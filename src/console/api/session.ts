@@ -3,10 +3,10 @@ import { AppError } from '../../errors.ts'
 import { forgetAnswers, send } from './client.ts'
 import { drafts } from './drafts.ts'
 
-/** Tells the other tabs of the browser about a sign-in. A channel does not receive its own messages. */
+/** Notifies the other tabs of the browser of a sign-in. A channel does not receive its own messages. */
 const signIns = new BroadcastChannel('longshore-sign-in')
 
-/** Reads what the next page needs, and resolves to the id of the user. */
+/** Reads the data of the next page, and resolves to the id of the user. */
 type ReadAhead = () => Promise<string | undefined>
 
 /** Calls `listener` when another tab has signed in, so that the session works here as well. */
@@ -18,13 +18,13 @@ export function onOtherTabSignedIn(readAhead: ReadAhead, listener: () => void): 
 
 /** Signs in by a one-time code or a token; the browser keeps only the http-only cookie. Throws `AppError`. */
 export async function signIn(by: { code: string } | { token: string }, readAhead?: ReadAhead): Promise<void> {
-  // A link whose first answer was lost is spent, and refused again; not to try again would help less.
+  // If the first answer was lost, the link is used up and refused again; but without a second try it would fail anyway.
   await sessionRequest('POST', '/console/session', by, { repeatable: true })
   signIns.postMessage('signed in')
   if (readAhead) await takeDrafts(readAhead)
 }
 
-/** Unsaved text is for the person who typed it; if that cannot be found out, it goes. */
+/** Unsaved text belongs to the person who typed it; if the user cannot be determined, it is removed. */
 async function takeDrafts(readAhead: ReadAhead): Promise<void> {
   drafts.belongTo((await readAhead()) ?? 'unknown')
 }

@@ -77,7 +77,7 @@ export function Chart({ title, unit, series, across, window, stepped = false }: 
   )
 }
 
-/** Of the second and the third series: color is not the only difference. */
+/** Dashes of the second and the third series, so that they differ not only in color. */
 const dashes: readonly (number[] | undefined)[] = [undefined, [4, 3], [1, 3]]
 
 const plain = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
@@ -90,7 +90,7 @@ const unitWords: Record<string, string> = {
   s: 'duration',
 }
 
-/** What the pointer is on: the exact time, or the place of another axis, and each value there. */
+/** The values under the pointer, with the exact time or the place on another axis. */
 export function readoutAt(
   index: number,
   [places, ...columns]: uPlot.AlignedData,

@@ -30,7 +30,7 @@ interface Props<Row extends Operation> {
   onDone?: () => void
 }
 
-/** Everything about an object that comes or goes says less than the effects. */
+/** For an object that is created or deleted, the effects are clearer than a list of all its fields. */
 const isPart = ({ path }: { path: string }) => path !== ''
 
 /** Asks for confirmation of a write, and shows the changes and effects from the platform's dry run. */

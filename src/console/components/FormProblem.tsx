@@ -6,7 +6,7 @@ import { Problem } from './states.tsx'
 interface Props<V extends object> {
   form: Form<V>
   write: FormWrite
-  /** What its input is called. */
+  /** The label of an input. */
   labelOf: (name: keyof V & string) => string
   /** Inputs whose values are not shown, typed or stored. */
   secrets?: readonly (keyof V & string)[]

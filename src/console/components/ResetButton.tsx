@@ -5,7 +5,7 @@ interface Props {
   write: FormWrite
 }
 
-/** Takes back what was typed, and the refusal of it; there while something is edited. */
+/** Reverts the edits and clears their refusal; shown while there are edits. */
 export function ResetButton({ form, write }: Props) {
   if (form.edited.length === 0) return null
   return (

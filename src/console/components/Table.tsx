@@ -20,7 +20,7 @@ interface Shape<Row> {
 }
 
 interface Props<Row> extends Shape<Row> {
-  /** Names the region that scrolls. A table without a label is part of what is around it. */
+  /** Names the region that scrolls. A table without a label belongs to the content around it. */
   label?: string
   rows: readonly Row[]
   keyOf: (row: Row, index: number) => string
@@ -92,7 +92,7 @@ function headClass(kind: unknown): string | undefined {
   return shared?.join(' ')
 }
 
-/** Memoized: scrolling renders the rows that come, not all that stay. */
+/** Memoized: scrolling renders new rows only. */
 const TableRow = memo(RowOf) as typeof RowOf
 
 interface RowProps<Row> extends Shape<Row> {

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 
 const overscan = 6
-/** Rendered before the height is known: a screenful, so that it is there soon. */
+/** Rendered before the height is known: one screenful, so that it appears soon. */
 const firstRows = 15
 
 /** The visible ones of `count` rows with equal height, in the scrolling element with the ref `place`. No height: all. */

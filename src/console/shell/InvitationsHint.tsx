@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { listInvitations } from '../../contract/invitations.ts'
 import { useRead } from '../api/queries.ts'
 
-/** Says that other accounts invite the reader, and leads to the invitations. */
+/** Announces invitations of other accounts, with a link to them. */
 export function InvitationsHint() {
   const read = useRead(listInvitations, {}, { everyMs: 30_000 })
   const count = read.data?.invitations.length ?? 0

@@ -15,8 +15,8 @@ export interface ChangeWords {
 }
 
 /**
- * Changes as a person reads them: what took effect at once is one row and not two, an object that came or went is a row
- * for each of its facts, and bookkeeping is left out.
+ * Changes for people: a setting that took effect at once is one row and not two, a created or deleted object is a row for
+ * each of its facts, and bookkeeping is left out.
  */
 export function changeWords(changes: readonly Change[], nameOf?: NameOf): ChangeWords[] {
   const flat = changes.flatMap((change) => (change.path === '' ? factsOf(change) : [change]))
@@ -36,7 +36,7 @@ export function changeWords(changes: readonly Change[], nameOf?: NameOf): Change
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** The facts of a whole object that have a name and say something: not what is empty, off or repeated. */
+/** The named facts of a whole object: empty, disabled and repeated ones are left out. */
 function factsOf({ before, after }: Change): Change[] {
   const [one, other] = [recordOf(before), recordOf(after)]
   const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])]
@@ -51,7 +51,7 @@ function says(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && value !== false
 }
 
-/** An object or its JSON text, with what an environment saves as its own facts. */
+/** An object or its JSON text, with the saved settings of an environment as its own facts. */
 function recordOf(value: unknown): Record<string, unknown> {
   const object = typeof value === 'string' ? parsed(value) : value
   if (typeof object !== 'object' || object === null) return {}

@@ -1,8 +1,8 @@
-/** What a field of the interface is called on every page, by its path or by its last part. */
+/** Names of the interface's fields, the same on every page, by path or by the last part of it. */
 interface FieldWords {
   label: string
   unit?: Unit
-  /** Says nothing to a person: ids and bookkeeping. */
+  /** Ids and bookkeeping, which are of no use to people. */
   isHidden?: boolean
 }
 
@@ -148,7 +148,7 @@ const byName: Record<string, FieldWords> = {
   currentRolloutId: hidden,
 }
 
-/** `applied.functionConfig.maxScale` as "Most containers"; what no table knows, as separate words. */
+/** `applied.functionConfig.maxScale` as "Most containers"; parts that no table has, as separate words. */
 export function fieldLabel(path: string): string {
   const parts = path.split('.')
   const [group, name] = parts
@@ -162,12 +162,12 @@ export function fieldLabel(path: string): string {
 
 const aspectsOfVariable: Record<string, string> = { isSecret: 'secret', type: 'used', from: 'source' }
 
-/** What the parts of a variable are called on its own form. */
+/** Labels for the parts of a variable on its own form. */
 export const variableLabels = { name: 'Name', value: 'Value', type: 'Used for', isSecret: 'Secret' } as const
 
 export const fieldUnit = (path: string): Unit | undefined => wordsOf(path)?.unit
 
-/** Whether a person learns nothing from the field. */
+/** Whether the field is of no use to people. */
 export function isHidden(path: string): boolean {
   const words = wordsOf(path)
   return words ? words.isHidden === true : /Ids?$|^_id$/.test(lastOf(path))

@@ -1,4 +1,4 @@
-/** What each operation is called: in the activity, on its button, and in place of its id in a message. */
+/** Names of operations: in the activity, on buttons, and in place of ids in messages. */
 const names: Record<string, string> = {
   'accept-invitation': 'Accept invitation',
   'add-member': 'Add member',

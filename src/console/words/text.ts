@@ -20,7 +20,7 @@ const places: Record<string, string> = {
 
 const operationId = /(^|[.!?] )?\b([a-z]+(?:-[a-z]+)+)\b/g
 const groups = 'autoscaling|config|functionConfig|healthCheck|jobConfig'
-/** A field in its group, or with a capital inside: no word of English looks like that. */
+/** A field in its group, or with a capital inside: no English word looks like that. */
 const fieldName = new RegExp(
   `\\b(?:[a-zA-Z]+\\.)*(?:(?:${groups})\\.[a-z][A-Za-z]*|[a-z]+[A-Z][A-Za-z]*)\\b`,
   'g',

@@ -2,7 +2,7 @@ import type { ScopeLevel } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 
-/** Where an agent may act; all null: everywhere that its person may. */
+/** The objects that an agent is limited to; all null: everything that its person may use. */
 export interface AgentScope {
   account: string | null
   app: string | null
@@ -12,19 +12,19 @@ export interface AgentScope {
   environments?: readonly string[] | null
 }
 
-/** The environments that the scope names; null: it names none. */
+/** The environments in the scope; null if it has none. */
 export function environmentsIn({ env, environments = null }: AgentScope): readonly string[] | null {
   return environments ?? (env === null ? null : [env])
 }
 
-/** The narrowest thing that the scope names; null: it names nothing. */
+/** The narrowest object in the scope; null if it is empty. */
 export function levelOf(scope: AgentScope): ScopeLevel | null {
   if (environmentsIn(scope) !== null) return 'env'
   if (scope.app !== null) return 'app'
   return scope.account === null ? null : 'account'
 }
 
-/** What the person narrowed on the consent page; the same limits as the options of `longshore mcp`. */
+/** Limits that the person set on the consent page; the same as the options of `longshore mcp`. */
 export interface AgentLimits {
   readOnly: boolean
   /** Groups of tools; null: all. */

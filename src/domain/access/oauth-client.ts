@@ -26,7 +26,7 @@ export function redirectUriProblem(text: string): string | null {
   const url = new URL(text)
   if (text.includes('#')) return 'must have no fragment'
   if (url.username !== '' || url.password !== '') return 'must have no user'
-  // The browser must go where the text says: no backslash, dot segment or tab that a parser rewrites.
+  // The browser must go exactly to the address in the text: no backslash, dot segment or tab that a parser rewrites.
   if (text.includes('\\') || /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$|\?)/i.test(text))
     return 'must be in its plain form'
   const scheme = url.protocol.slice(0, -1)

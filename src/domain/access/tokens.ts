@@ -15,7 +15,7 @@ function base62(bytes: Buffer, length: number): string {
   return text
 }
 
-/** What a token is, with its prefix. The last three are of OAuth: a token of an agent, its successor, and a code. */
+/** The kinds of token by prefix. The last three are of OAuth: a token of an agent, its successor, and a code. */
 const prefixes = { user: 'lsu_', environment: 'lse_', access: 'lsa_', refresh: 'lsr_', code: 'lsc_' } as const
 
 /** The prefix, 32 random bytes in base62, and a checksum by which secret scanners recognize real tokens. */

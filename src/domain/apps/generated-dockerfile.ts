@@ -22,7 +22,7 @@ export interface PackageFacts {
 interface GeneratedDockerfileOptions {
   /** Base image with node and npm. */
   nodeImage: string
-  /** Names of the build-time variables: RUN sees only declared ones. */
+  /** Names of the build-time variables: RUN gets only declared ones. */
   buildVariables: readonly string[]
 }
 

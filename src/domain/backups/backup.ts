@@ -11,14 +11,14 @@ import { isDatabase } from '../apps/presets.ts'
 import type { Environment } from '../environments/environment.ts'
 import { newId } from '../ids.ts'
 
-/** What a backup and a restore have in common. */
+/** Fields that backups and restores share. */
 interface Copy {
   backupId: string
   appEnvId: string
   accountId: string
   status: BackupStatus
   failure: string | null
-  /** Of a volume: its region. */
+  /** Region of a volume. */
   region?: string
   /** Part of a move of the environment. */
   ofMove?: true
@@ -89,7 +89,7 @@ export function backupFormat(app: Pick<App, 'dockerPreset'>, { applied }: Enviro
   )
 }
 
-/** Only an environment that runs, or is about to, can do what its program does. */
+/** Only an environment that runs, or is about to, can copy with its program. */
 export function checkServes({
   desiredState,
   cliEnvName,
@@ -118,7 +118,7 @@ export function checkReplaced(format: Format, environment: Environment): void {
   )
 }
 
-/** What copies a volume runs the image of the environment. */
+/** A volume is copied with the image of the environment, so a version must have been deployed. */
 function checkDeployed({ currentRolloutId, cliEnvName }: Environment): void {
   if (currentRolloutId !== null) return
   throw invalid('The environment has no volume yet', `Deploy ${cliEnvName} once, which makes its volume.`)
@@ -149,7 +149,7 @@ export function checkRestorable(backup: Backup, { app, environment, format }: Re
   }
 }
 
-/** A program reads what older versions of it wrote. Versions of different programs, such as MariaDB's, do not compare. */
+/** A database reads data of its older versions. Versions of different programs, such as MySQL and MariaDB, are not compared. */
 function checkVersion({ dockerPreset, dockerPresetVersion: from }: Backup, into: string): void {
   const [one, other] = [versionOf(from), versionOf(into)]
   if (!one || !other || one.program !== other.program || !isNewer(one.numbers, other.numbers)) return
@@ -159,7 +159,7 @@ function checkVersion({ dockerPreset, dockerPresetVersion: from }: Backup, into:
   )
 }
 
-/** Of a version's key, such as `7.4`, `17-pgvector` or `mariadb-10.11`. */
+/** Parses a version's key, such as `7.4`, `17-pgvector` or `mariadb-10.11`. */
 function versionOf(key: string): { program: string; numbers: number[] } | null {
   const [, program = '', numbers] = /^(?:([a-z]+)-)?(\d+(?:\.\d+)*)/.exec(key) ?? []
   return numbers === undefined ? null : { program, numbers: numbers.split('.').map(Number) }

@@ -15,8 +15,8 @@ export function isSecretField(field: DatabaseField): boolean {
 }
 
 /**
- * The value of a field at the address of the container that takes writes; null as long as it has none. `hosts` are with
- * passwords; containers on the `sameNetwork` use the internal name.
+ * The value of a field for the container that takes writes; null while it has no address. `hosts` contain passwords;
+ * containers on the `sameNetwork` use the internal name.
  */
 export function databaseFieldValue(
   field: DatabaseField,

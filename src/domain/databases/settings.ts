@@ -50,7 +50,7 @@ export function checkDatabase(
   checkSettings(requested.databaseSettings, preset)
 }
 
-/** An app of a database that no engine here can run is of no use. While it is not known yet, its environments tell. */
+/** Rejects an app of a database that no engine here can run. While that is unknown, its environments are checked instead. */
 export function checkRunsSomewhere(dockerPreset: string, availabilities: DatabaseAvailabilities): void {
   const preset = databasePresetOf(dockerPreset)
   const availability = availabilities.get(preset.dockerPreset)

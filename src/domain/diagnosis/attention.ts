@@ -19,12 +19,12 @@ export interface AttentionFacts {
   failed: { version: number; reason: string } | null
   /** Containers that should run. */
   pods: readonly PodRecord[]
-  /** Requests of the last minute to what serves; null without a gateway. */
+  /** Requests of the last minute to the serving version; null without a gateway. */
   traffic: Facts['traffic']
   firingAlerts: number
   /** When settings were saved that are not in force; null if all are. */
   pendingSince: string | null
-  /** Sources of its variables have new values, so what runs may have an old password. */
+  /** Sources of its variables have new values, so running containers may have an old password. */
   isRefreshed: boolean
   nowMs: number
 }
@@ -32,7 +32,7 @@ export interface AttentionFacts {
 /** A change that is still pending after this time was probably forgotten. */
 const forgottenMs = 3_600_000
 const mostWorst = 10
-/** Of the list, so that the whole answer keeps within its 500 tokens. */
+/** Limit for the list, so that the whole answer keeps within its 500 tokens. */
 const mostTokens = 350
 
 type Sign = Pick<Attention, 'severity'> & { cause: DiagnosisCause | null }
@@ -121,7 +121,7 @@ export function worstOf(found: readonly Attention[]): Attention[] {
   return sorted.slice(0, mostWorst)
 }
 
-/** As many of the worst as an answer has room for. */
+/** The worst ones, as many as an answer has room for. */
 export function withinAnswer(worst: readonly Attention[]): Attention[] {
   let tokens = 0
   return worst.filter((one) => {

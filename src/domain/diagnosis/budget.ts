@@ -2,10 +2,10 @@ import type { Evidence, Finding } from '../../contract/diagnosis.ts'
 
 /** Tokens of one finding as a model reads it (docs/interface.md#diagnosis). */
 const mostTokens = 290
-/** Below this length a quote says nothing. */
+/** Below this length a quote has no useful information. */
 const shortestQuote = 30
 
-/** The finding with its quotes cut until a model reads it within the budget. What the platform itself says stays. */
+/** Cuts the quotes of a finding until it fits the budget of tokens. The platform's own text stays. */
 export function withinBudget(finding: Finding): Finding {
   let { evidence } = finding
   while (tokensOf(JSON.stringify({ ...finding, evidence })) > mostTokens) {

@@ -61,7 +61,7 @@ function summaryOf(cause: DiagnosisCause, type: Deployment['type']): string | un
     : summaries[cause]
 }
 
-/** A failed deployment takes nothing away while an earlier version serves. */
+/** A failed deployment does no harm while an earlier version serves. */
 export function failedSeverity({ serving }: Facts): Finding['severity'] {
   return serving === null ? 'critical' : 'warning'
 }
@@ -76,7 +76,7 @@ export function failureEvidence({ latest }: Facts): Evidence[] {
   return [{ source: 'deployment', at: latest.failedAt ?? latest.createdAt, text }]
 }
 
-/** Where nothing serves any more, the last good version can. */
+/** If no version serves any more, the last good one can. */
 export function returnFix(facts: Facts): Finding['fix'] {
   const { current, serving, latest, appEnvId } = facts
   if (serving !== null || current === null || current.version === latest?.version) return null

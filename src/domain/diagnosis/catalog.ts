@@ -5,7 +5,7 @@ interface CatalogEntry {
   fix: string
 }
 
-/** What each cause means and how to fix it, for people and agents (docs/interface.md#diagnosis). */
+/** The meaning and the fix of each cause, for people and agents (docs/interface.md#diagnosis). */
 export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   'engine-away': {
     meaning: 'The container engine of the region does not answer, so nothing can start, stop or be replaced.',

@@ -20,7 +20,7 @@ const baselinePoints = 20
 const leastBaseline = 2
 const leastFactor = 3
 
-/** The last time a metric rose far above what it was before, and stayed there for another point. */
+/** The last time a metric rose far above its earlier level, and stayed there for another point. */
 export function breakOf(
   metric: Metric,
   points: readonly { t: number; value: number }[],
@@ -55,7 +55,7 @@ interface ErrorPoint {
   failures: number
 }
 
-/** The last point in which one sample at least failed far above what was usual, however short that was. */
+/** The last point in which at least one sample failed far above the usual level, however briefly. */
 export function burstOf(metric: Metric, points: readonly ErrorPoint[], leastRise: number): Break | null {
   const usual = median(points.map(({ value }) => value)) ?? 0
   const broken = Math.max(usual * leastFactor, usual + leastRise)
@@ -68,7 +68,7 @@ export function burstOf(metric: Metric, points: readonly ErrorPoint[], leastRise
   return { metric, at: new Date(found.t).toISOString(), before: rounded(usual), after: rounded(found.max) }
 }
 
-/** How much a change of each kind changes what runs. */
+/** Weight of each kind of change by its effect on running containers. */
 const weights: Readonly<Record<Change['kind'], number>> = {
   deployment: 5,
   settings: 4,
@@ -82,7 +82,7 @@ const fadeMinutes = 10
 
 type Unranked = Omit<Change, 'rank'>
 
-/** Ranks what came before the break, newest first: what changes more and is nearer to it comes first. */
+/** Ranks the changes before the break, newest first: larger and nearer changes come first. */
 export function rankChanges(changes: readonly Unranked[], broke: Break | null): Change[] {
   const deployments = changes.filter(({ kind, at }) => kind === 'deployment' && broke && at <= broke.at)
   const scored = changes.map((change) => ({ change, score: scoreOf(inForce(change, deployments), broke) }))
@@ -105,7 +105,7 @@ function scoreOf({ at, kind }: Unranked, broke: Break | null): number {
 
 function median(values: readonly number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b)
-  // Of two in the middle the lower one: one burst of two points is not what is usual.
+  // With an even number of values, the lower median: one burst among two points is not the usual level.
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null
 }
 

@@ -30,10 +30,10 @@ const detectors: readonly Detector[] = [
 export function diagnose(facts: Facts): Finding[] {
   const isStopped = detectStopped(facts).length > 0
   const found = detectors
-    // What a stopped environment did before it was stopped is over.
+    // Build and start problems of a stopped environment are over.
     .filter((detect) => !isStopped || (detect !== detectBuild && detect !== detectStart))
     .flatMap((detect) => detect(facts))
-  // What brought it to light says more than the setting alone.
+  // The finding that revealed the cause is more specific than the one from the setting alone.
   const isKnown = ({ cause }: Finding, index: number) =>
     (cause === 'database-down' || cause === 'pending-change') &&
     found.findIndex((one) => one.cause === cause) < index
@@ -50,7 +50,7 @@ export function isHealthy(findings: readonly Finding[]): boolean {
   return findings.every(({ severity }) => severity === 'info')
 }
 
-/** An engine that is away comes first, then the severity, then the order of the catalog. */
+/** An engine that does not answer comes first, then the severity, then the order of the catalog. */
 function rankOf({ cause, severity }: Finding): number {
   if (cause === 'engine-away') return -1
   return findingSeverities.indexOf(severity) * 100 + diagnosisCauses.indexOf(cause)

@@ -10,7 +10,7 @@ import { withRefreshed } from './refreshed.ts'
 const leastPercent = 5
 const leastFailures = 3
 const appStartTimeoutSeconds = 60
-/** How long before the last failed request the program may have share why. */
+/** Log lines this long before the last failed request may explain it. */
 const explainedByMs = 60_000
 
 /** Answers that take longer are slow. */
@@ -26,7 +26,7 @@ export function detectErrors(facts: Facts): Finding | null {
   const { traffic } = facts
   if (!traffic || !isBurst(traffic)) return null
   const kind = kindOf(facts, traffic)
-  // Where every container is busy, capacity.ts says why.
+  // If every container is busy, capacity.ts explains the failures.
   if (kind === 'failed' && isSaturated(facts)) return null
   const shared = { severity: severityOf(traffic), since: sinceOf(facts, kind) }
   const failing: Evidence = {
@@ -73,7 +73,7 @@ function unnamed(facts: Facts, kind: Kind): [DiagnosisCause, string] {
   return ['error-burst', '; the log shows no known cause']
 }
 
-/** Whether so many requests of the last minute went wrong that it counts. */
+/** Whether enough requests of the last minute failed to count as a burst. */
 export function isBurst({ requests, failed, unanswered }: TrafficFacts): boolean {
   const wrong = failed + unanswered
   return wrong >= leastFailures && wrong * 100 >= leastPercent * requests
@@ -98,7 +98,7 @@ function kindOf(facts: Facts, { failed, unanswered }: TrafficFacts): Kind {
 function isOfKind(kind: Kind): (request: RequestFacts) => boolean {
   return ({ status, refused }) => {
     if (kind === 'unanswered') return status === null
-    // Only the gateway knows a time-out from a program that answers 504.
+    // Only the gateway can distinguish a time-out from a program that answers 504.
     return kind === 'timed-out' ? status === 504 && refused !== null : status !== null && status >= 500
   }
 }
@@ -108,7 +108,7 @@ function sinceOf({ requests }: Facts, kind: Kind): string | null {
   return requests.find(isOfKind(kind))?.at ?? null
 }
 
-/** The requests that went wrong most often: what, how, and in which container. */
+/** The requests that fail most often: method and path, failure, and container. */
 function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
   const groups = new Map<string, { last: RequestFacts; count: number; slowestMs: number }>()
   for (const request of requests.filter(isOfKind(kind))) {
@@ -141,7 +141,7 @@ function namedByLog(facts: Facts) {
   return named && named.cause !== 'wrong-port' && named.cause !== 'bad-command' ? named : null
 }
 
-/** What the program printed before the last minute does not explain the errors of it. */
+/** Lines from before the last minute do not explain the errors of that minute. */
 function recentLines({ servingLog, nowMs }: Facts) {
   return servingLog.filter(({ timestamp }) => nowMs - Date.parse(timestamp) <= explainedByMs)
 }
@@ -151,15 +151,15 @@ export function isSaturated(facts: Facts): boolean {
   return heldTimes(facts, facts.metrics?.p99Seconds ?? 0) >= 0.7
 }
 
-/** Requests wait for a place: on average more are under way than the containers may hold, and they take long. */
+/** Requests wait for a slot: more are in progress than the containers may hold on average, and they take long. */
 export function isQueueing(facts: Facts): boolean {
   const isSlow = (facts.metrics?.p95Seconds ?? 0) >= slowSeconds
   return isSlow && heldTimes(facts, facts.meanSeconds ?? 0) >= 1.5
 }
 
 /**
- * How many times the requests under way fill all containers that a function may have, if each takes so many seconds
- * (Little's law); 0 while it may have more containers.
+ * How many times the requests in progress fill all containers that a function may have, if each takes `seconds` (Little's
+ * law); 0 while it may have more containers.
  */
 function heldTimes({ functionConfig, traffic, pods, serving }: Facts, seconds: number): number {
   if (!functionConfig || !traffic || functionConfig.containerConcurrency === 0) return 0

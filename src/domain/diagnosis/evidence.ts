@@ -14,7 +14,7 @@ export function cutQuote(text: string): string {
   return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line
 }
 
-/** What Node prints below the sentence that names the error. */
+/** Lines that Node prints below the sentence that names the error. */
 const endsStack = /^\s+at |^Node\.js v\d/
 
 /** Node prints the properties of an error in braces, below its stack. */
@@ -25,7 +25,7 @@ function withoutProperties(lines: readonly LogLine[]): readonly LogLine[] {
   return begin < 0 ? lines : lines.slice(0, begin)
 }
 
-/** The last line that says something of an error. */
+/** The last line with information about an error. */
 export function lastLine(lines: readonly LogLine[]): Evidence[] {
   const line = withoutProperties(lines).findLast(
     ({ message }) => !isNoise(message) && !endsStack.test(message),

@@ -7,15 +7,15 @@ import type { PodRecord } from '../environments/environment.ts'
 
 export interface DeploymentFacts extends Deployment {
   rolloutId: string
-  /** When it failed, as far as the history says. */
+  /** When it failed, if the history has the time. */
   failedAt: string | null
-  /** There is an image to run. */
+  /** An image exists to run. */
   isBuilt: boolean
-  /** Since when it takes requests, if it does. */
+  /** When it began to take requests, if it does. */
   servesSince: string
 }
 
-/** Values of the last minutes; null where nothing was measured. */
+/** Values of the last minutes; null without measurements. */
 export interface MetricFacts {
   p95Seconds: number | null
   p99Seconds: number | null
@@ -82,12 +82,12 @@ export function kindOf(app: { isFunction: boolean; isDatabase: boolean; isJob: b
   return app.isJob ? 'job' : 'app'
 }
 
-/** Everything detectors look at, loaded before they run. */
+/** The input of all detectors, loaded before they run. */
 export interface Facts {
   nowMs: number
   appEnvId: string
   kind: 'app' | 'function' | 'database' | 'job'
-  /** That the app declares. */
+  /** The port that the app declares. */
   port: number | null
   status: EnvironmentStatus
   desiredState: 'running' | 'stopped'
@@ -110,7 +110,7 @@ export interface Facts {
   jobRuns: readonly JobRunFacts[]
   /** Newest first, dead ones included. */
   pods: readonly PodRecord[]
-  /** Of the newest deployment; newest last. */
+  /** Log of the newest deployment; newest last. */
   buildLog: readonly LogLine[]
   /** Output of the newest deployment if it failed, of the container that ended if one did. Newest last. */
   failedLog: readonly LogLine[]
@@ -131,7 +131,7 @@ export interface Facts {
   pendingFields: readonly string[]
   /** Names of variables that are saved differently than they are in force. */
   pendingVariables: readonly string[]
-  /** Those of them whose sources have new values. */
+  /** The variables among them whose sources have new values. */
   refreshed: readonly string[]
   pendingSince: string | null
   alerts: readonly AlertFacts[]

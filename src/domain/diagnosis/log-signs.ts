@@ -17,7 +17,7 @@ interface Pattern {
 
 /** Node prints ten frames between a sentence and its code. */
 const stackLines = 16
-/** Characters of a line that the patterns see: some are quadratic, and tenants choose the lines. */
+/** Characters of a line that the patterns read: some are quadratic, and tenants choose the lines. */
 const mostSeen = 1_000
 
 /** The order decides where one line fits several. */
@@ -64,8 +64,8 @@ const buildPatterns: readonly Pattern[] = [
 ]
 
 /**
- * What output of a program says of the cause: the sign nearest to its end. `volumePath`: where the program does not see
- * its volume.
+ * The cause that a program's output suggests: the sign nearest to its end. `volumePath`: a path at which the program does
+ * not see its volume.
  */
 export function runtimeSign(
   all: readonly LogLine[],
@@ -92,7 +92,7 @@ export function runtimeSign(
 const cannotOpen =
   /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|no such file or directory|permission denied|read-only file system/i
 
-/** Whether a line says that a path, or one below it, cannot be opened or made. */
+/** Whether a line reports that a path, or one below it, cannot be opened or made. */
 function opensPath(message: string, path: string): boolean {
   const words = cannotOpen.test(message) ? message.split(/['"`\s:,;()]+/) : []
   return words.some((word) => word === path || word.startsWith(`${path}/`))
@@ -132,7 +132,7 @@ const noVariable =
 /** Characters of a name; a longer one is rather a sentence. */
 const longestName = 64
 
-/** The name of a variable that a line says is missing; null when it says no such thing. */
+/** The name of a variable that a line reports as missing; null if it reports none. */
 function missingVariable(message: string, text: string): string | null {
   const keyError = /^KeyError: '([A-Za-z_]\w*)'/.exec(message)
   if (keyError && /\benviron\b/.test(text)) return isName(keyError[1]!) ? keyError[1]! : null

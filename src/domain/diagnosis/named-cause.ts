@@ -42,7 +42,7 @@ function dependency(facts: Facts, evidence: Evidence[]): NamedCause {
   }
 }
 
-/** Anyone whose text the program prints can name a variable, so no fix here is safe. */
+/** Anyone whose text the program prints can name a variable, so fixes from log lines are never safe. */
 function missingVariable(facts: Facts, name: string, evidence: Evidence[]): NamedCause {
   const { appEnvId, latest, variables } = facts
   const text = variables.saved.includes(name)
@@ -82,7 +82,7 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
   'crash-loop': 'containers end again and again, and their output names no known cause',
 }
 
-/** Why, in our words; ids only, so that no tenant text is part of the sentence. */
+/** The explanation in the platform's words, with ids only, so that the sentence contains no tenant text. */
 export function summaryOf(cause: DiagnosisCause, { appEnvId }: Facts, named: NamedCause | null): string {
   if (cause !== 'database-down') return summaries[cause] ?? cause
   const { appEnvId: database = appEnvId, status } = named?.database ?? {}

@@ -5,7 +5,7 @@ type Step = string | ((facts: Facts, finding: Finding) => string)
 
 const again = 'then deploy again'
 
-/** What a person does next where no call heals the finding by itself: a call, or the line to change in the code. */
+/** The next step for a person if no call repairs the finding: a call, or the line to change in the code. */
 const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'engine-away': 'The operator of the installation brings the engine back; list-regions shows its state.',
   interrupted: 'Deploy the version again.',
@@ -23,7 +23,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     'Make the build shorter, or build elsewhere and deploy the image with deploy-app-env-image.',
   'build-step': `get-logs with type BUILD shows the whole output; correct the step, ${again}.`,
   'missing-module': `Add the module to the dependencies that the build installs (package.json, requirements.txt), or correct its path, ${again}.`,
-  // Changes of an environment without a version start nothing: only a deployment does.
+  // Changes of an environment without a version start no container: only a deployment does.
   'missing-variable': ({ current }) =>
     `Set the variable with update-app-env-variables, ${current === null ? again : 'then apply or deploy again'}.`,
   'volume-path': `Set a variable to the mount path with update-app-env-variables (DATA_DIR=/data): its value becomes the folder of the volume. Let the program open the folder that the variable names, ${again}.`,

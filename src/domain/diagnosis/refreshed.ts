@@ -2,7 +2,7 @@ import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
 import { type Facts, fixBy } from './facts.ts'
 import { listed, newAtSource } from './state.ts'
 
-/** What an old address or password of a service shows as. */
+/** Symptoms of an outdated address or password of a service. */
 const follows: readonly DiagnosisCause[] = [
   'dependency-refused',
   'database-down',
@@ -14,7 +14,7 @@ const follows: readonly DiagnosisCause[] = [
   'failing-checks',
 ]
 
-/** A source that changed after the deployment is the first cause of what its old value breaks. */
+/** A source that changed after the deployment is the root cause of failures that its old value explains. */
 export function withRefreshed(facts: Facts, finding: Finding): Finding {
   const { refreshed, appEnvId } = facts
   if (refreshed.length === 0 || !follows.includes(finding.cause)) return finding

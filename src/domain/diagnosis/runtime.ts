@@ -11,7 +11,7 @@ import { moreMemory, startCauses } from './start.ts'
 const recentMs = 10 * 60_000
 export const slowStartMs = 10_000
 
-/** What serves ends again and again, answers with errors, or starts slowly. */
+/** Detects serving containers that exit again and again, answer with errors, or start slowly. */
 export const detectRuntime: Detector = (facts) => {
   if (facts.desiredState !== 'running' || facts.kind === 'job') return []
   const crash = detectCrash(facts)
@@ -115,7 +115,7 @@ export function checkCause(reason: string): Finding['cause'] {
   return startCauses[reason] ?? 'failing-checks'
 }
 
-/** An earlier version fixes what the new code broke, never a service or a disk. */
+/** An earlier version fixes errors of new code, never those of a service or a disk. */
 function goBack(facts: Facts, cause: Finding['cause']): Finding['fix'] {
   const { previous, kind } = facts
   const comesWithCode = ['missing-module', 'missing-variable', 'bad-command', 'crash-loop', 'out-of-memory']
@@ -130,7 +130,7 @@ function detectSlowStart(facts: Facts): Finding | null {
   const starting = latest?.status === 'DEPLOYING' ? latest : null
   const rollout = starting ?? serving
   const own = pods.filter((pod) => pod.rolloutId === rollout?.rolloutId)
-  // start.ts knows why.
+  // start.ts has the causes.
   if (own.some(({ listensElsewhere }) => listensElsewhere)) return null
   const waits = own
     .filter((pod) => pod.restartCount === 0 && pod.startedAt !== null)

@@ -5,7 +5,7 @@ import type { DeploymentFacts, Detector, Facts } from './facts.ts'
 import { runtimeSign } from './log-signs.ts'
 import { namedCause, summaryOf } from './named-cause.ts'
 
-/** The same for deployments that have an image. */
+/** Causes by the reason of the failure, for deployments that have an image. */
 export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
   'wrong-port': 'wrong-port',
   'loopback-bind': 'loopback-bind',
@@ -21,7 +21,7 @@ export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
   unreachable: 'failing-checks',
 }
 
-/** Reasons that say what happened and not why: the output of the program may. */
+/** Reasons that name the event and not its cause: the output of the program may have the cause. */
 const vague = new Set<DiagnosisCause>(['exits-at-once', 'crash-loop', 'missing-module', 'start-timeout'])
 
 /** Why the newest deployment has an image and does not run. */
@@ -49,7 +49,7 @@ export const detectStart: Detector = (facts) => {
   ]
 }
 
-/** Where no known cause stands in the output, a person or an agent may know the line. */
+/** If the output contains no known cause, a person or an agent may still recognize the line. */
 function unexplained({ failedLog }: Facts, recorded: DiagnosisCause): Evidence[] {
   return vague.has(recorded) ? lastLine(failedLog) : []
 }
@@ -72,7 +72,7 @@ function detectElsewhere(facts: Facts, { rolloutId, version }: DeploymentFacts):
   ]
 }
 
-/** A program that still runs waits for a service; what ended other programs did not end it. */
+/** A program that still runs waits for a service; causes that end other programs do not apply to it. */
 function explains(recorded: DiagnosisCause, cause: DiagnosisCause): boolean {
   // A start file that is missing is a missing module to Node, and a wrong command to its owner.
   if (recorded === 'missing-module') return cause === 'missing-module' || cause === 'bad-command'

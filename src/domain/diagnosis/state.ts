@@ -2,7 +2,7 @@ import { counted } from '../../amounts.ts'
 import type { Finding } from '../../contract/diagnosis.ts'
 import { type Detector, type Facts, fixBy } from './facts.ts'
 
-/** The engine is away: whatever else is wrong, nothing can be done about it now. */
+/** The engine does not answer: other problems cannot be fixed until it does. */
 export const detectEngine: Detector = ({ engineProblem, pods, nowMs }) => {
   if (engineProblem === null) return []
   const at = new Date(nowMs).toISOString()
@@ -21,7 +21,7 @@ export const detectEngine: Detector = ({ engineProblem, pods, nowMs }) => {
   ]
 }
 
-/** The environment was stopped on purpose, or nothing was deployed yet. */
+/** The environment was stopped on purpose, or never deployed. */
 export const detectStopped: Detector = ({ status, desiredState, latest, stoppedAt, appEnvId, kind }) => {
   if (desiredState !== 'stopped' || status !== 'STOPPED') return []
   if (latest?.status === 'FAILED' && (stoppedAt === null || stoppedAt < (latest.failedAt ?? ''))) return []

@@ -10,7 +10,7 @@ export function isNamespaceOf(namespacePrefix: string, namespace: string): boole
   return namespace.startsWith(namespacePrefix) && !namespace.slice(namespacePrefix.length).includes('-')
 }
 
-/** Names of Services begin with a letter and leave room for what Kubernetes and Knative append. */
+/** Names of Services begin with a letter and leave room for suffixes of Kubernetes and Knative. */
 export function workloadName(envName: string): string {
   const name = /^[a-z]/.test(envName) ? envName : `e-${envName}`
   return name.length <= 40

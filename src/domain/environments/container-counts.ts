@@ -15,7 +15,7 @@ interface Window {
   stepMs: number
 }
 
-/** From this time on, so many containers should run and were ready. */
+/** From this time on: the numbers of containers that should run and of those that were ready. */
 export interface CountChange {
   atMs: number
   desired: number
@@ -34,7 +34,7 @@ export function desiredAndReady(
   let now: CountChange | null = null
   let next = 0
   for (let ms = Math.floor(fromMs / stepMs) * stepMs; ms < toMs; ms += stepMs) {
-    // What counts as the step begins, then what came in the step.
+    // The count at the beginning of the step, then the changes within it.
     for (; next < changes.length && changes[next]!.atMs <= ms; next += 1) now = changes[next]!
     const counted: CountChange[] = now ? [now] : []
     for (; next < changes.length && changes[next]!.atMs < ms + stepMs; next += 1) counted.push(changes[next]!)

@@ -13,7 +13,7 @@ export interface StoredVariable {
   value: string
   type: (typeof variableTypes)[number]
   isSecret: boolean
-  /** A reference: `value` is what its source held when it was last resolved. */
+  /** A reference: `value` is the value of its source when it was last resolved. */
   from?: VariableReference
 }
 
@@ -34,7 +34,7 @@ export interface Settings {
   functionConfig: FunctionConfigInput
   jobConfig: JobConfig
   databaseSettings: DatabaseSettings
-  /** What differs from the app's own; absent: nothing. */
+  /** Settings that differ from the app's own; absent: none. */
   healthCheck?: HealthCheckInput
   /** A persistent volume at `mountPath`; allows one container at most. Regular apps only. */
   useVolume: boolean
@@ -42,8 +42,8 @@ export interface Settings {
 }
 
 /**
- * A move that copies a volume (docs/interface.md#moving-to-another-region): while its image is made in the new region, the
- * environment serves where it did; while its volume is copied, nothing of it runs; then it starts with the copy.
+ * A move that copies a volume (docs/interface.md#moving-to-another-region). `prepare`: the image is made in the new region
+ * while the old one serves. `copy`: no container runs while the volume is copied. `start`: it starts with the copy.
  */
 interface VolumeMove {
   step: 'prepare' | 'copy' | 'start'
@@ -61,7 +61,7 @@ export interface Environment {
   /** The target region. While `changingRegion`, the serving containers are still in the region of their rollout. */
   region: string
   status: EnvironmentStatus
-  /** Set by users; the reconciler makes it true. */
+  /** Set by users; the reconciler brings the environment to this state. */
   desiredState: 'running' | 'stopped'
   /** The last saved settings. */
   saved: Settings
@@ -93,7 +93,7 @@ export interface Environment {
   revision: number
 }
 
-/** One deployable version of an environment: immutable but for the image that its build yields and that goes with age. */
+/** One deployable version of an environment. Immutable, except for its image, which the build adds and age removes. */
 export interface Content {
   contentId: string
   appEnvId: string
@@ -131,8 +131,8 @@ export interface Rollout {
   settings: Settings
   failure: { reason: string; message: string } | null
   /**
-   * Set once its containers were ready, until its verdict: since when they have been healthy (null after an exit), and
-   * how often one ended.
+   * Set once its containers were ready, until its verdict. `since`: start of the healthy time (null after an exit);
+   * `exits`: number of exits.
    */
   stability?: { since: string | null; exits: number }
   /** Its cause, for the history. */
@@ -164,7 +164,7 @@ export interface PodRecord {
   exits?: string[]
   /** When the first of its exits ended that followed each other within minutes. */
   loopSince?: string
-  /** While it starts: where it listens in place of the port of the app. */
+  /** While it starts: the port where it listens, if not on that of the app. */
   listensElsewhere?: { message: string; since: string } | null
   /** Why it takes no requests although it runs. */
   unhealthy?: { reason: string; message: string; since: string } | null

@@ -26,7 +26,7 @@ export function hasHealthCheck(app: { isDatabase: boolean; isJob: boolean }): bo
   return !app.isDatabase && !app.isJob
 }
 
-/** Rejects a health check that the app cannot have or that contradicts itself with what it inherits. */
+/** Rejects a health check that the app cannot have or that contradicts inherited settings. */
 export function checkHealthCheck(app: CheckedApp, given: HealthCheckInput | undefined): void {
   if (given === undefined) return
   if (!hasHealthCheck(app)) {

@@ -1,7 +1,7 @@
 import type { Health } from '../../contract/health.ts'
 import type { Environment, PodRecord, Rollout } from './environment.ts'
 
-/** So many exits within this time are a loop. */
+/** This many exits within this time are a loop. */
 const loopExits = 2
 const loopMs = 5 * 60_000
 
@@ -28,7 +28,7 @@ export function loopSince(
 
 type HealthState = Omit<Health, 'logTail' | 'path' | 'failedPercent'>
 
-/** How the containers that take requests are; null for an environment that is not meant to run. */
+/** The health of the containers that take requests; null for an environment that is not meant to run. */
 export function healthOf({
   environment,
   isFunction,
@@ -54,7 +54,7 @@ export function healthOf({
     const since = exits.map(({ loopSince }) => loopSince).sort()[0]!
     return state(lastExit.reason === 'OOMKilled' ? 'OOM_LOOP' : 'CRASH_LOOP', since)
   }
-  // A function's container that never became ready is gone; the newest one tells.
+  // A function's container that never became ready is gone, so the newest one counts.
   const problem = (live.length > 0 ? live : own.slice(0, 1)).map((pod) => pod.unhealthy).find((one) => one)
   const elsewhere = pods.find((pod) => isStarting(pod, serving ?? wanted) && pod.listensElsewhere)
   if (problem)

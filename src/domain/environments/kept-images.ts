@@ -1,6 +1,6 @@
 import type { Content, Environment, Rollout } from './environment.ts'
 
-/** Versions whose images and sources stay for a rollback, besides the ones in use, when nothing else is set. */
+/** Default number of versions whose images and sources stay for a rollback, besides the ones in use. */
 export const defaultKeptVersions = 10
 
 interface VersionUse {
@@ -12,7 +12,7 @@ interface VersionUse {
   keptVersions: number
 }
 
-/** The built versions whose images may be removed: all that need not be kept. Pure. */
+/** The built versions whose images may be removed. Pure. */
 export function collectableContents(use: VersionUse): Content[] {
   const kept = keptContents(use)
   return newestFirst(use.contents).filter(
@@ -23,7 +23,7 @@ export function collectableContents(use: VersionUse): Content[] {
 
 /**
  * Ids of the versions whose images and sources stay: the newest `keptVersions` that were deployed, the one that runs, the
- * newest one, those under way and those in use. Pure.
+ * newest one, those in progress and those in use. Pure.
  */
 export function keptContents(use: VersionUse): ReadonlySet<string> {
   const { currentRolloutId, wantedRolloutId, latestRolloutId } = use.environment

@@ -1,6 +1,6 @@
 import type { LogType } from '../../contract/app-env-reads.ts'
 
-/** Which kept lines of an environment are wanted, and how many. */
+/** Selects kept lines of an environment, and their number. */
 export interface LogQuery {
   type: LogType
   stream?: 'stdout' | 'stderr' | undefined

@@ -20,7 +20,7 @@ export function checkMove(
   if (copiesVolume(environment, to, regions)) checkCopyable(environment)
 }
 
-/** The data of a database stays where it is, so its environment does too. */
+/** A move does not copy the data of a database, so its environment stays in its region. */
 function checkMovable(app: Pick<App, 'isDatabase' | 'dockerPreset'>): void {
   if (app.isDatabase) {
     throw invalid(
@@ -44,7 +44,7 @@ export function copiesVolume(
   return one?.engine === 'kubernetes' || one?.engine !== other?.engine || one?.node !== other?.node
 }
 
-/** The containers that a move starts say whether the copy is good. */
+/** The containers that a move starts show whether the copy is good. */
 function checkCopyable({ cliEnvName, status, currentRolloutId }: Environment): void {
   if (status === 'STOPPED' && currentRolloutId !== null) {
     throw invalid(
@@ -60,7 +60,7 @@ function checkCopyable({ cliEnvName, status, currentRolloutId }: Environment): v
   }
 }
 
-/** A region that is away may never remove it, so it does not count. */
+/** A region that is unreachable may never remove it, so it does not count. */
 function checkLeftVolume({ leftVolumeIn }: Environment, regions: readonly RegionFacts[]): void {
   const left = regions.find(({ region }) => region === leftVolumeIn)
   if (!left || left.available === false) return

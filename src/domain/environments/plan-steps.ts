@@ -15,7 +15,7 @@ export interface PlanInput {
   kind: 'app' | 'function' | 'database' | 'none'
   /** False when the environment is to be stopped. */
   runs: boolean
-  /** The rollout that serves; null while nothing does. */
+  /** The rollout that serves; null if none does. */
   current: string | null
   /** The rollout being brought in, once its image is there. */
   wanted: string | null

@@ -33,7 +33,7 @@ export function secretForms(value: string, lines: readonly string[], shortest: n
   return forms.filter(({ text }) => text.length >= shortest)
 }
 
-/** As JSON writes it, also inside a text that is JSON itself, as many log lines have it. */
+/** The form in JSON, also inside a text that is JSON itself, as many log lines have it. */
 function jsonForms(text: string): string[] {
   const escaped = JSON.stringify(text).slice(1, -1)
   return escaped === text ? [] : [escaped, JSON.stringify(escaped).slice(1, -1)]
@@ -51,8 +51,8 @@ function passwordWithin(value: string): string[] {
 }
 
 /**
- * As encodeURIComponent, RFC 3986 and HTML forms write it, with escapes in either case. By whole-text calls: a character
- * at a time, 64 KiB of secrets would stop the event loop for 100 ms.
+ * The forms of encodeURIComponent, RFC 3986 and HTML forms, with escapes in either case. Converts the whole text at once:
+ * character by character, 64 KiB of secrets would block the event loop for 100 ms.
  */
 function urlForms(text: string): string[] {
   if (/^[A-Za-z0-9_.~-]*$/.test(text)) return []

@@ -32,8 +32,8 @@ export function createMask(values: Iterable<string>, shortest = shortestMasked):
 }
 
 /**
- * Who shows a line leaves out color codes and invisible characters: a secret that these interrupt would read whole. Such a
- * line loses them.
+ * Color codes and invisible characters inside a secret hide it from the mask, but a viewer that drops them would show the
+ * secret whole. Such a line loses them.
  */
 function maskInterrupted(line: string, masker: SecretMasker): string {
   const stripped = line.replace(ansi, '').replace(hidden, '')

@@ -16,14 +16,14 @@ export interface ContainerRun {
 }
 
 /**
- * A meter looks every two seconds, one of a busy cluster less often: without a look for so long, its machine, engine or
- * cluster is away.
+ * A meter reads every two seconds, for a busy cluster less often. After this long without a read, its machine, engine or
+ * cluster counts as unreachable.
  */
 const awayMs = 600_000
 
 /**
- * The end of a run as far as it is known. One that was last seen a while ago counts up to then, because its machine may
- * never come back; if it does, the meter stores the real end. `seenMs` is 0 for one that was never seen.
+ * The known end of a run. A container that was last seen a while ago counts up to that time, because its machine may never
+ * come back; if it does, the meter stores the real end. `seenMs` is 0 for a container that was never seen.
  */
 export function knownEnd(
   { startedMs, finishedMs }: Pick<ContainerRun, 'startedMs' | 'finishedMs'>,

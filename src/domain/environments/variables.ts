@@ -124,7 +124,7 @@ function refuseMaskWithin(name: string, value: string): void {
   })
 }
 
-/** A reference is not given to builds by default: what a build reads stays in its image when the source changes. */
+/** A reference is not given to builds by default: a value that a build reads stays in its image when the source changes. */
 function typeOf({ type, from }: Pick<z.output<typeof envVar>, 'type' | 'from'>): StoredVariable['type'] {
   return type ?? (from ? 'DEPLOY' : 'BOTH')
 }

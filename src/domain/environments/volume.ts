@@ -6,7 +6,7 @@ import type { Environment, Settings } from './environment.ts'
 /** Default path of the volume. */
 const defaultMountPath = '/data'
 
-/** Folders of every container's system: a volume over them would keep it from starting. */
+/** System folders of every container: a volume over one of them would keep the container from starting. */
 const systemFolders = ['proc', 'sys', 'dev', 'bin', 'sbin', 'lib', 'lib64', 'usr', 'etc']
 
 interface VolumeRequest {

@@ -60,7 +60,7 @@ export function coldStartSeconds(measured: ProbeMeasurements): number | null {
   return measured.containersBefore === 0 && measured.first.ok ? measured.first.seconds : null
 }
 
-/** F1 to F3, as far as this probe could observe them. */
+/** F1 to F3, as observed by this probe. */
 export function probeChecks(measured: ProbeMeasurements, settings: FunctionConfig): ProbeCheck[] {
   return [checkF1(measured, settings), checkF2(measured), checkF3(measured, settings)]
 }

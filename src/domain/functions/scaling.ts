@@ -31,7 +31,7 @@ interface ScalingInput {
   queued: number
   /** Maximum of in-flight plus queued requests since the last decision; at least the current sum. */
   peak: number
-  /** When a request last arrived or ended; null if none ever did. */
+  /** When a request last arrived or ended; null before the first one. */
   lastRequestMs: number | null
   /** Number of ready containers now. */
   ready: number

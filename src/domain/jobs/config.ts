@@ -63,7 +63,7 @@ export function resolvedJobConfig(app: JobConfig | null, environment: JobConfig)
   return { ...platformJobConfig, ...withoutEmpty(app ?? {}), ...withoutEmpty(environment) }
 }
 
-/** In words for people: runs with such settings succeed and do not do what was meant. */
+/** In words for people: runs with such settings succeed but do not have the intended effect. */
 export function jobConfigWarnings(app: JobConfig | null, saved: JobConfig): string[] {
   const { command = '', shell } = resolvedJobConfig(app, saved)
   if (!ignoresArguments({ command, args: saved.args, shell })) return []

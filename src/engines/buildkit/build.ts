@@ -79,7 +79,7 @@ async function checkedDockerfile(spec: BuildSpec): Promise<string> {
       'The Dockerfile has a here-document (<<), whose lines this platform cannot check before the build. Join the commands with && and backslashes, or copy a script from the source.',
     )
   refuseRemoteAdd(dockerfile)
-  // Only BuildKit knows the base image: what that adds is bounded by the memory of its own process.
+  // Only BuildKit reads the base image: the memory of its own process bounds the instructions it adds.
   await checkExpansion(dockerfile, spec.buildArgs, async () => ({ env: new Map(), triggers: [] }))
   return dockerfile
 }
@@ -104,7 +104,7 @@ async function writeInputs(workDir: string, registry: Registry, spec: BuildSpec,
   return folders
 }
 
-/** Null if the build succeeded, else what buildctl printed besides its progress. */
+/** Null if the build succeeded, else the output of buildctl besides its progress. */
 function runBuildctl(
   { address, registry, program = 'buildctl' }: BuildKitOptions,
   spec: BuildSpec,

@@ -18,7 +18,7 @@ export async function buildProblem(address: string, registry: Registry): Promise
   try {
     const url = `${registry.insecure ? 'http' : 'https'}://${host}/v2/`
     const { status } = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
-    // 401: it wants the credentials, which BuildKit has.
+    // 401: the registry requires credentials, which BuildKit has.
     if (status < 400 || status === 401) return null
     return `The registry ${host} answers with status ${status}. Correct registry of the region.`
   } catch {

@@ -74,8 +74,8 @@ export function buildArguments(
 }
 
 /**
- * What a build may not use, however the Dockerfile or a base image names it: images of other environments, which the
- * builder's credentials could read, and downloads over the builder's own network.
+ * Denies a build images of other environments, which the builder's credentials could read, and downloads over the
+ * builder's own network, however the Dockerfile or a base image names them.
  */
 export function sourcePolicy({ push, pull }: Registry): object {
   const images = [...new Set([push, pull])].map((address) => `docker-image://${address}/${imageFolder}/*`)

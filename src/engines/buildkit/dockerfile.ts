@@ -1,6 +1,6 @@
 import { logicalLine } from '../dockerfile/readings.ts'
 
-/** Where the flags of `withSecretMounts` begin; `withoutSecretMounts` takes them out of what BuildKit prints. */
+/** Start of the flags that `withSecretMounts` adds; `withoutSecretMounts` removes them from the output of BuildKit. */
 const secretMount = '--mount=type=secret,id='
 const saltPrefix = 'longshore-'
 const mountsAdded = new RegExp(`${secretMount}(?:${saltPrefix}\\S+|(\\w+),env=\\1) `, 'g')
@@ -8,7 +8,7 @@ const mountsAdded = new RegExp(`${secretMount}(?:${saltPrefix}\\S+|(\\w+),env=\\
 /**
  * Mounts secret build variables into the RUN instructions after their ARG, so that they reach no layer,
  * history or cache. The id of an optional secret that never exists makes the cache key of each tenant differ:
- * values are no part of it, so another tenant could get what a secret fetched. Lines keep their numbers.
+ * values are not part of the key, so another tenant could get files fetched with a secret. Lines keep their numbers.
  */
 export function withSecretMounts(
   dockerfile: string,

@@ -49,7 +49,7 @@ export class BuildProgress {
     return { title: step.title ?? '', error: this.#mask(error), excerpt: step.excerpt.take() }
   }
 
-  /** Takes one line of output; false if it is none of BuildKit's messages. */
+  /** Takes one line of output; false if it is not a message of BuildKit. */
   feed(line: string): boolean {
     if (!line.startsWith('{')) return false
     let status: SolveStatus
@@ -69,7 +69,7 @@ export class BuildProgress {
     if (!completed && !error) return
     const step = this.#step(digest)
     step.flush()
-    // What is no step, such as a cache that does not exist yet, need not end the build.
+    // An error outside a step, such as a cache that does not exist yet, need not end the build.
     if (error && step.title && !/context canceled$/.test(error)) this.#failed ??= { step, error }
   }
 

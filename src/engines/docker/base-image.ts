@@ -6,7 +6,7 @@ import { orNull, requestInTime } from './client.ts'
 import { pullImage } from './pull.ts'
 
 /**
- * What an image in FROM contributes to a build. Pulls it first if it is missing, as the builder would: its variables
+ * The parts of an image in FROM that a build inherits. Pulls it first if it is missing, as the builder would: its variables
  * and triggers must be known before the builder expands them. Throws `build step`, `image pull`, or `unavailable` if
  * the engine is down.
  */

@@ -8,10 +8,10 @@ import { ErrorExcerpt } from '../error-excerpt.ts'
 import { lastOf, mostOfStep, OutputLimit, type OutputLine } from '../output-limit.ts'
 import { engineAway, engineSentence } from './client.ts'
 
-/** Of a whole build: a program can print what looks like the beginning of a step. */
+/** Limit for a whole build: a program can print text that looks like the beginning of a step. */
 const mostOfBuild = 4 * mostOfStep
 
-/** A mask compares a character up to so many times. */
+/** A mask compares a character at most this many times. */
 const comparesPerCharacter = 8
 
 /** The engine's own housekeeping output, irrelevant to the source. */
@@ -46,7 +46,7 @@ export class BuildOutput {
   /** The engine downloaded something for a step, and the images of this build contain it. */
   hasDownloads = false
 
-  /** `mask` hides secrets in what the failure quotes, before it is cut; the log masks its lines itself. */
+  /** `mask` hides secrets in the quotes of a failure, before they are cut; the log masks its lines itself. */
   constructor(onLine: (line: OutputLine) => void, mask: Mask = (line) => line) {
     this.#onLine = onLine
     this.#output = new OutputLimit(mostOfBuild, onLine)
@@ -86,9 +86,9 @@ export class BuildOutput {
     if (text.includes('\u001b[91m')) this.#restIsError = true
     const lines = text.split('\n')
     lines[0] = this.#rest + lines[0]
-    // One more than a line may have, so that its end is known to be cut.
+    // One character more than a line may have, so that cutting it can be detected.
     this.#rest = (lines.pop() ?? '').slice(0, longestBuildLine + 1)
-    // What the builder itself says comes line by line.
+    // The builder's own messages arrive one at a time, so this cut never drops one.
     for (const line of this.#output.isReached ? lastOf(lines) : lines)
       this.#line(cutLine(line, longestBuildLine))
     if (this.#rest === '') this.#restIsError = false

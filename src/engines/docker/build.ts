@@ -66,7 +66,7 @@ export async function buildImage(
   let taken: BuildSecret[] = []
   try {
     const dockerfile = await readDockerfile(spec)
-    // Each reads all of the tenant's text, so other work gets its turn in between.
+    // Each reads all of the tenant's text, so yield to other work in between.
     for (const refuse of [refuseHereDocument, refuseRemoteAdd, refuseOthersImages]) {
       refuse(dockerfile, spec.buildArgs)
       await yieldAlone()
@@ -158,7 +158,7 @@ async function reasonToRepeat(
   // Removing another environment deleted a layer that this build had just started to use.
   if (/unknown parent image|failed to set parent/i.test(error.message))
     return 'A layer of the build cache was removed meanwhile'
-  // The engine kills a step when it believes that the platform disconnected. Running out of memory also kills a step.
+  // The engine kills a step when it takes the platform for disconnected. Running out of memory also kills a step.
   if (!/exit code: 137/.test(error.message)) return null
   if (await ranOutOfMemory(docker, startedMs, clock.wallMs(), stepContainer)) return null
   return 'The engine stopped the step, most likely because it lost the connection'

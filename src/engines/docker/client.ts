@@ -36,8 +36,8 @@ export function statusOf(error: unknown): number | null {
 }
 
 /**
- * The engine's error message without paths and ids of its machine, which do not help a tenant, and without what a server
- * answered that is no registry: a tenant can name any address, also on the engine's own machine.
+ * The engine's error message without paths and ids of its machine, which do not help a tenant, and without answers of
+ * servers that are not registries: a tenant can name any address, also on the engine's own machine.
  */
 export function engineSentence(error: unknown): string {
   const answered = (error as { json?: { message?: unknown } } | null)?.json?.message

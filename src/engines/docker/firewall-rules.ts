@@ -1,8 +1,9 @@
 import { metadataRanges } from '../../domain/environments/metadata-ranges.ts'
 
 /**
- * The chains the kernel checks: for packets to other machines and containers, and for packets to this one. Docker takes its jump
- * to DOCKER-USER away for milliseconds whenever it creates a network, and puts its own rules first when it starts: so both.
+ * The chains that the kernel checks for packets to other machines and containers, and to this one. Both forward chains are
+ * needed: Docker removes its jump to DOCKER-USER for milliseconds whenever it creates a network, and puts its own rules first
+ * when it starts.
  */
 const parents = { forward: ['DOCKER-USER', 'FORWARD'], input: ['INPUT'] } as const
 
@@ -37,7 +38,7 @@ export function firewallScript(desiredState: FirewallState, current: string): st
   return lines.length === 0 ? '' : ['*filter', ...lines, 'COMMIT', ''].join('\n')
 }
 
-/** The changes that leave one jump to the chain for each bridge, before the rule that accepts what comes from it. */
+/** The changes that leave one jump to the chain for each bridge, before the rule that accepts the bridge's traffic. */
 function jumps(parent: string, chain: string, { bridges }: FirewallState, current: string): string[] {
   const rules = current.split('\n').map((line) => line.slice('-A '.length))
   const isAccepting = (rule: string, bridge: string) =>

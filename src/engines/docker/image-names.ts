@@ -13,7 +13,7 @@ function imagePart(id: string): string {
   return `${clean || 'x'}-${shortHash(id, 8)}`
 }
 
-/** What names of images built here begin with. */
+/** Prefix of the names of images built here. */
 export const imageNamespace = 'longshore/'
 
 /** Every image built for an environment, without the tag. */

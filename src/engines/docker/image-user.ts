@@ -4,10 +4,10 @@ import { EngineFailure } from '../engine.ts'
 import { eachEntry, type Owner } from '../volume-tar.ts'
 import { orNull, requestInTime } from './client.ts'
 
-/** Of a file that the author of the image wrote. */
+/** Limit for the passwd and group files, which the author of the image wrote. */
 const mostBytes = 256 * 1024
 
-/** What USER of an image says; empty for root. */
+/** The USER of an image; empty for root. */
 export async function userOf(docker: Docker, image: string): Promise<string> {
   const found = await orNull(
     requestInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
@@ -16,8 +16,8 @@ export async function userOf(docker: Docker, image: string): Promise<string> {
 }
 
 /**
- * The numbers of a user, by the files of a container's own image: Docker would look into those of its host.
- * Undefined for a name that is not there, with which no container starts.
+ * The numeric ids of a user, from the files of the container's image: Docker itself would read those of its host.
+ * Undefined for an unknown name; no container starts with one.
  */
 export async function ownerOf(holder: Docker.Container, user: string): Promise<Owner | undefined> {
   const [name = '', group = ''] = user.split(':')

@@ -68,7 +68,7 @@ async function runDatabaseTool(
   )
   const starting: Promise<Duplex> = engineCall(exec.start({ hijack: true, stdin: true }))
   const pipe = await raceAbort(starting, signal, (late) => late.destroy())
-  // Also when nothing reads or writes any more: the engine may reset the connection then.
+  // Needed even while no read or write is pending: the engine may reset the connection then.
   pipe.on('error', () => {})
   // Also if the stop came while the engine prepared the tool.
   const stopping = addAbortListener(signal, () => pipe.destroy())

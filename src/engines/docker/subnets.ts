@@ -1,8 +1,8 @@
 import { shortHash } from './names.ts'
 
 /**
- * Subnets to try for an account's network, best first. Left alone, Docker gives a bridge a /16 or /20 of about 30
- * it has, so the 31st account would get none; /24 of one range give 256 networks of 250 containers. The first try
+ * Subnets to try for an account's network, best first. By default, Docker gives each bridge one of about 30 networks of
+ * /16 or /20, so the 31st account would get none; /24 of one range give 256 networks of 250 containers. The first try
  * comes from the account, so that several installations on one engine rarely meet.
  */
 export function subnetCandidates(accountId: string, taken: readonly string[]): string[] {

@@ -72,7 +72,7 @@ export class VolumeArchives implements VolumeCopies {
     await this.#removeVolume(docker, spec)
   }
 
-  /** Of the files of an image that names a user, who could not use those of others. */
+  /** The owner for restored files if the image names a user, who could not use files of another owner. */
   async #owner(docker: Docker, spec: VolumeSpec): Promise<Owner | undefined> {
     const user = await userOf(docker, spec.image)
     if (user === '') return undefined
@@ -126,7 +126,7 @@ export class VolumeArchives implements VolumeCopies {
   }
 }
 
-/** Of the environment, if there is one; also one that a crash left. */
+/** Removes the holder container of the environment if there is one, including one that a crash left. */
 export async function removeHolder(docker: Docker, installationId: string, appEnvId: string): Promise<void> {
   const holder = docker.getContainer(holderName(installationId, appEnvId))
   await orNull(requestInTime((abortSignal) => holder.remove({ force: true, v: true, abortSignal })))

@@ -11,7 +11,7 @@ import { assertReadable, longestText } from './readings.ts'
 /** The paths left out of the tar. Names are relative to the context, with forward slashes. */
 interface ContextFilter {
   leavesOut(name: string): Promise<boolean>
-  /** Whether everything in a folder that is left out is, so that it need not be read. */
+  /** Whether a folder that is left out can be skipped, because nothing below it is included again. */
   prunes(folder: string): boolean
 }
 

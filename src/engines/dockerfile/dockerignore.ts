@@ -8,7 +8,7 @@ const longestPattern = 1_024
 const mostStepsForPath = 2_000_000
 /** For one build; a few seconds. */
 export const mostSteps = 1_000_000_000
-/** The event loop has its turn after this many steps: a millisecond or two. */
+/** The matching yields to the event loop after this many steps: a millisecond or two. */
 const stepsInARow = 100_000
 
 /**

@@ -4,7 +4,7 @@ import { ExpansionBudget, type Lookup } from './expand.ts'
 import { assertFewSources, assertStageLimits, LineWords } from './line-words.ts'
 import { jsonListsIn, type LogicalLine, type Reading, readingsOf } from './readings.ts'
 
-/** What an image contributes to the stage that starts from it. */
+/** The parts of an image that the stage starting from it inherits. */
 export interface BaseImage {
   env: ReadonlyMap<string, string>
   /** Its ONBUILD instructions, which run right after FROM. */

@@ -28,8 +28,8 @@ export function hostPath(): string {
 }
 
 /**
- * What the host provides for `FROM image`; throws `not supported` if there is nothing. `nodeImage` is Node whatever
- * its name: the presets start from it on every engine.
+ * The host's runtime for `FROM image`; throws `not supported` if there is none. `nodeImage` is Node whatever its name:
+ * the presets start from it on every engine.
  */
 export async function resolveBase(image: string, line: number, nodeImage: string | null): Promise<Base> {
   const runtime = image === nodeImage ? 'node' : runtimeOf(image)

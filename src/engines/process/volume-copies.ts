@@ -72,7 +72,7 @@ async function* packFolder(folder: string, signal: AbortSignal): AsyncGenerator<
 /** Files that go while they are copied are left out. */
 async function packBelow(tar: Pack, folder: string, prefix: string): Promise<void> {
   for (const child of (await readdir(folder).catch(ignoreMissing)) ?? []) {
-    // Read as text, it is another name, under which there is no file.
+    // Decoded as text, it would be another name, which no file has.
     if (child.includes('\ufffd')) throw notUtf8(`${prefix}${child}`)
     const at = path.join(folder, child)
     const found = await lstat(at).catch(ignoreMissing)
@@ -137,7 +137,7 @@ async function write(folder: string, entry: VolumeEntry, content: AsyncIterable<
   await finish(folder, entry)
 }
 
-/** Owners count where this process may set them. Programs run as its own user, so none gets the rights of another. */
+/** Owners are applied if this process may set them. Programs run as its own user, so none gets the rights of another. */
 async function finish(folder: string, { name, type, mode, mtime, uid, gid }: VolumeEntry): Promise<void> {
   const at = path.join(folder, name)
   if (process.getuid?.() === 0) await lchown(at, uid, gid)

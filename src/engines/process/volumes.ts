@@ -45,7 +45,7 @@ export function replacedFolder(folder: string): string {
   return `${folder}.old`
 }
 
-/** A restore that was killed while it replaced the folder may leave the files beside it. The old ones count. */
+/** A restore that was killed while it replaced the folder may leave the old files beside it. They are put back. */
 export function recoverVolume(folder: string): void {
   const old = replacedFolder(folder)
   if (!existsSync(folder) && existsSync(old)) renameSync(old, folder)

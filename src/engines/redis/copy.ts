@@ -8,7 +8,7 @@ import { readRdb } from './rdb-reader.ts'
 /** Maximum number of commands without a reply. */
 const window = 500
 
-/** Requests what a new replica would get: a snapshot of the whole data set, in Redis' own dump format. */
+/** Requests the data that a new replica would get: a snapshot of the whole data set, in Redis' own dump format. */
 export async function dumpRedis(database: DatabaseSpec, sink: Writable, signal: AbortSignal): Promise<void> {
   const redis = await RedisConnection.open(database, signal)
   try {
@@ -39,8 +39,8 @@ export async function changeRedisPassword(
 }
 
 /**
- * Replaces everything by the contents of the dump, once the whole dump is read and the server has taken samples of it. An
- * interruption leaves a part of it; a second run completes it.
+ * Replaces all data by the contents of the dump, after the whole dump was read and the server has loaded samples of it. An
+ * interruption leaves a part of the new data; a second run completes it.
  */
 export async function loadRedis(
   database: DatabaseSpec,
@@ -78,7 +78,7 @@ async function checkLoadable(redis: RedisConnection, source: Readable): Promise<
       await redis.ask('DEL', name)
     } catch (error) {
       const { message } = error as Error
-      // Of the value this says nothing, and the flush makes room.
+      // An out-of-memory error does not mean that the value is unreadable, and the flush makes room.
       if (message.startsWith('Redis answered: OOM')) return
       if (!message.startsWith('Redis answered: ')) throw error
       const why = 'This version of Redis cannot load the copy. The data is as it was.'

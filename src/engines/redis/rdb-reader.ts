@@ -248,7 +248,7 @@ class RdbBytes {
 
 const mostInATurn = 1024 ** 2
 
-/** Of keys and functions, which are needed in their plain form. */
+/** Limit for keys and functions, which are needed uncompressed. */
 const longestKey = 64 * 1024 ** 2
 
 function sizeOfInteger(encoding: number): number {

@@ -26,10 +26,10 @@ export interface Route {
   state: 'serving' | 'stopped'
   /** Why no version ever served: the reason of the failed first deployment. */
   failure?: string
-  /** It is `stopped` until the deployment under way is done. */
+  /** The environment is `stopped` until the deployment in progress is done. */
   deploying?: true
   containers: RouteContainer[]
-  /** Why none of them takes requests; they are refused with it. */
+  /** Why no container takes requests; requests are refused with this reason. */
   problem?: string
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null

@@ -90,7 +90,7 @@ export class ControlServer {
     })
   }
 
-  /** Only a handshake makes a connection the control plane; a probe changes nothing. */
+  /** Only a handshake makes a connection the control plane's; a probe has no effect. */
   #take(socket: Socket, message: ToGateway): void {
     if (message.type === 'hello') {
       socket.write(jsonLine(this.#events.hello()))

@@ -16,7 +16,7 @@ const idleMs = 75_000
 const headMs = 15_000
 const stalledBodyMs = 60_000
 const lingerMs = 2_000
-/** A client that reads nothing for so long while bytes wait for it loses its connection. */
+/** A client that reads no data for this long while bytes wait for it loses its connection. */
 const unreadMs = 60_000
 
 /**
@@ -169,10 +169,10 @@ export class ClientConnection implements RequestClient {
 
   #sweepUnread(nowMs: number): void {
     if (this.#reading.stalledMs(this.socket, nowMs) >= unreadMs) {
-      // A reset frees what the system holds; after an ordinary end, a response without a length would look complete.
+      // A reset frees the buffers of the system. After a normal close, a response without a length would look complete.
       this.socket.resetAndDestroy()
     } else if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard') {
-      // What was written is sent first: the time to linger begins after its last byte.
+      // Written bytes are sent first: the time to linger begins after the last one.
       this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + lingerMs)
     }
   }

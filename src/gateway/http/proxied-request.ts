@@ -12,7 +12,7 @@ import { type ResponseHead, renderUpgrade } from './response-head.ts'
 import { Tunnel } from './tunnel.ts'
 import { UpstreamResponse } from './upstream-response.ts'
 
-/** A connect that takes longer is abandoned: nothing was sent, so another container can serve the request. */
+/** A connect that takes longer is abandoned: no byte was sent, so another container can serve the request. */
 const connectMs = 3_000
 /** A request that must not be sent twice only takes a connection that was used this recently. */
 const freshMs = 1_000
@@ -32,7 +32,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   #connectingSinceMs = 0
   readonly #deadlines: RequestDeadlines
   readonly #response: UpstreamResponse
-  /** Once the container agreed to a WebSocket. */
+  /** Set once the container has agreed to a WebSocket. */
   tunnel: Tunnel | null = null
   /** The container reads slower than the client writes. */
   upstreamFull = false
@@ -192,7 +192,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#upstream = container.pool.connect(this)
   }
 
-  /** Nothing was sent: another container may serve the request, or this one a moment later. */
+  /** No byte was sent yet, so another container may serve the request, or this one a little later. */
   #tryAnother(): void {
     const container = this.#container!
     this.#phase = 'waiting'

@@ -10,7 +10,7 @@ interface OpenConnection {
   /** Closes an idle connection; a busy one closes after its response. */
   drain(): void
   break(): void
-  /** Ends what takes too long. */
+  /** Enforces the deadlines. */
   sweep(nowMs: number): void
 }
 

@@ -3,7 +3,7 @@ import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import type { RequestHead } from './request-head.ts'
 
-/** What happened to one request, for the counters and the request log of its environment. */
+/** Records the outcome of one request for the counters and the request log of its environment. */
 export class RequestAccount implements FinishedRequest {
   readonly #head: RequestHead
   readonly #environment: RequestScheduler

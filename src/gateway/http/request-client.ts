@@ -3,7 +3,7 @@ import type { LocalReply } from './local-reply.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { RequestHead } from './request-head.ts'
 
-/** The connection that a request came on, as the request sees it. */
+/** The client's connection, as a request uses it. */
 export interface RequestClient {
   readonly socket: Socket
   readonly context: ProxyContext
@@ -20,7 +20,7 @@ export interface RequestClient {
   answer(answer: LocalReply, head: RequestHead | null): void
   /** The request's answer is on its way; `keep`: the connection may carry another. */
   requestDone(keep: boolean): void
-  /** Breaks the connection: the answer under way cannot be completed, and the client must see that. */
+  /** Breaks the connection, so that the client can tell that the answer is incomplete. */
   break(): void
   /** Hands over to a tunnel; returns the bytes that came early. */
   becomeTunnel(): Buffer | null

@@ -1,6 +1,6 @@
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 
-/** Apps have no total limit; their first byte is waited for this long once the request is complete. */
+/** Apps have no total limit. Their first byte may take this long once the request is complete. */
 const appStartMs = 120_000
 
 /** Until when a request may wait for the first and for the last byte of its response, in monotonic time. */

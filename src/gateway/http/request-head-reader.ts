@@ -15,7 +15,7 @@ export interface ReadHead {
 
 /** Splits the bytes of one client into request heads. */
 export class RequestHeadReader {
-  /** Of the last request: clients mostly send the same headers again. */
+  /** The header block of the last request: clients mostly send the same headers again. */
   #block: HeaderBlock | null = null
 
   /** Throws `RequestRefused`. */

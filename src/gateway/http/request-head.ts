@@ -47,7 +47,7 @@ export interface RequestHead {
   /** Length of the body in bytes; 0 for none. Meaningless if `chunked`. */
   bodyLength: number
   chunked: boolean
-  /** The client wants to keep the connection. */
+  /** The client requested to keep the connection. */
   keepAlive: boolean
   /** The request asks to become a WebSocket. */
   upgrade: boolean
@@ -173,7 +173,7 @@ function goesOn(block: HeaderBlock, name: string, text: string, valueStart: numb
       block.forwardedFor += `${block.forwardedFor && ', '}${value()}`
       return false
     case 'traceparent': {
-      // Two of them: which trace is meant is unknown, so neither counts.
+      // Two `traceparent` headers: it is unknown which trace is meant, so neither is used.
       const isFirst = block.traceparent === undefined
       block.traceparent = isFirst && isTraceparent(value()) ? value() : null
       return false

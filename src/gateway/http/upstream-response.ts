@@ -14,7 +14,7 @@ export class UpstreamResponse {
   readonly #reader = new ResponseHeadReader()
   #relay: ResponseRelay | null = null
   #head: ResponseHead | null = null
-  /** What follows the head of a response that upgrades. */
+  /** Bytes after the head of a response that upgrades the connection. */
   early: Buffer | null = null
 
   constructor(client: RequestClient, request: RequestHead) {
@@ -22,7 +22,7 @@ export class UpstreamResponse {
     this.#request = request
   }
 
-  /** Something of the response has come. */
+  /** A part of the response has arrived. */
   get begun(): boolean {
     return this.#head !== null || this.#reader.begun
   }
@@ -85,7 +85,7 @@ export class UpstreamResponse {
   }
 
   #start({ head, data, text, offset }: ArrivedHead): ResponseProgress {
-    // What will be closed is announced, or the client sends its next request into the close.
+    // Announce a close in the head: otherwise the client sends its next request into the closing connection.
     const keep = this.#request.keepAlive && !this.#client.context.draining && this.#client.keepable
     const relay = new ResponseRelay(this.#client.socket, this.#request, head, keep)
     this.#relay = relay

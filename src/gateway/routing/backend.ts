@@ -7,7 +7,7 @@ export class Backend {
   readonly pool: UpstreamPool
   /** Requests that hold one of its slots. */
   inFlight = 0
-  /** The control plane wants to drain it. */
+  /** The control plane requested a drain. */
   draining: boolean
   /** The gateway has given it up (scale-down) and reported that, which is final. */
   retired = false

@@ -1,6 +1,6 @@
 import type { RequestLogMode, RequestRecord } from '../control/request-record.ts'
 
-/** What the log needs of a request that is done; read only if the request is kept. */
+/** The parts of a finished request that the log needs; read only if the request is kept. */
 export interface FinishedRequest {
   readonly method: string
   readonly target: string
@@ -14,7 +14,7 @@ export interface FinishedRequest {
   readonly bytesOut: number
 }
 
-/** What is known of every request. */
+/** The facts that exist for every request. */
 interface Outcome {
   status: number
   durationMs: number
@@ -27,7 +27,7 @@ const mostOrdinary = 20
 const slowMs = 1_000
 const longestPath = 512
 const longestMethod = 16
-/** Such as `;jsessionid=…`: they hold what a query holds. */
+/** Path parameters such as `;jsessionid=…` may contain the same data as a query. */
 const pathParameters = /(?:;|%3b)[^/]*/gi
 
 /** A uniform sample of a stream, in memory for `most` records. */

@@ -13,7 +13,7 @@ export interface Waiter {
   /** Assigns a slot of `container`, to be returned with `release`. */
   assigned(container: Backend): void
   refused(refusal: Refusal): void
-  /** It waits, and no container takes requests: the first one is being started. */
+  /** A request waits, and no container takes requests: the first one is being started. */
   awaitsStart?(): void
 }
 

@@ -265,7 +265,7 @@ export class RequestScheduler {
   }
 }
 
-/** Why a route that is stopped serves nothing. */
+/** The reason that a stopped route serves no requests. */
 function refusalOf({ deploying, failure }: Route): Refusal {
   if (deploying) return { why: 'deploying' }
   return failure === undefined ? { why: 'stopped' } : { why: 'never-served', reason: failure }

@@ -100,7 +100,7 @@ export class UpstreamConnection {
     this.pool.keep(this)
   }
 
-  /** Resets it: a container that only sees FIN might continue to work for a client that has disconnected. */
+  /** Resets the connection: after a FIN alone, a container might keep working for a client that has disconnected. */
   abort(): void {
     this.#user = null
     if (this.connected) this.socket.resetAndDestroy()

@@ -19,7 +19,7 @@ interface ProxyServerOptions {
   report(message: FromGateway): void
   /** The handoff for a connection with an unknown host; null if there is none. */
   elsewhere?(host: string): Handoff | null
-  /** Open connections of this process; more are closed at once. Default: what its limit of open files allows. */
+  /** Open connections of this process; more are closed at once. Default: derived from its limit of open files. */
   mostConnections?: number
 }
 

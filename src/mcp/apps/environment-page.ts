@@ -39,7 +39,7 @@ addEventListener('message', ({ source, data }) => {
   }
 })`
 
-/** Everything is text: what tenants wrote never becomes markup. */
+/** Everything is rendered as text, so that text of tenants never becomes markup. */
 const elements = `
 function el(name, text, ...children) {
   const made = document.createElement(name)

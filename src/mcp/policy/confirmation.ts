@@ -14,9 +14,8 @@ export class ConfirmationNeeded extends AppError {
 }
 
 /**
- * Comes before anything is destroyed. Asks the person where the caller can; a caller that cannot must name the
- * object exactly in `confirm`. What would happen is counted by the platform, in a dry run of the same call.
- * Anything but a clear yes is a refusal.
+ * Runs before an object is destroyed. Asks the person if the caller can; a caller that cannot must name the object exactly
+ * in `confirm`. The platform reports the effects, in a dry run of the same call. Any answer but a clear yes is a refusal.
  */
 export async function confirmLoss(
   ctx: ToolContext,

@@ -3,13 +3,13 @@ import { AppError } from '../../errors.ts'
 import { isToolPolicyOption, readToolPolicy, type ToolPolicyOption, toolPolicyOptions } from './options.ts'
 import { narrowed, type ToolPolicy } from './tool-policy.ts'
 
-/** Our own headers that state no choice. */
+/** Longshore's own headers that are not choices. */
 const otherHeaders = new Set(['longshore-surface'])
 
 /**
- * The tool policy of one request: what its address (`/mcp?read-only=1&tools=apps,logs`) and its headers
- * (`Longshore-Read-Only: 1`) request, never weaker than `base`. Throws `invalid` for a choice that is not
- * understood: the caller must not believe in a limit that is not there.
+ * The tool policy of one request, from its address (`/mcp?read-only=1&tools=apps,logs`) and its headers
+ * (`Longshore-Read-Only: 1`), never weaker than `base`. Throws `invalid` for an unknown choice, so that no caller relies on a
+ * limit that does not exist.
  */
 export function toolPolicyOfRequest(
   req: IncomingMessage,

@@ -114,7 +114,7 @@ function wrong(message: string, details: string): AppError {
 }
 
 /**
- * Flags of a command that state choices, and what is left. `prefix` stands before every name (`mcp-`). Throws
+ * The flags of a command that state choices, and the remaining arguments. `prefix` stands before every name (`mcp-`). Throws
  * `invalid` for a flag without its value.
  */
 export function splitFlags(

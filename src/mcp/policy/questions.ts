@@ -17,7 +17,7 @@ export class QuestionPending extends Error {
   }
 }
 
-/** Who asks for what. An answer counts for exactly this. */
+/** The caller and the call that a question is about. An answer counts for exactly this call. */
 export interface QuestionSubject {
   /** Null on stdio, where a process has one caller. */
   token: string | null

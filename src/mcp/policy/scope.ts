@@ -14,8 +14,8 @@ interface ScopeIds {
 }
 
 /**
- * Arguments with the ids of the scope filled in. Throws `forbidden` for a call that names, or acts on an object that
- * belongs to, anything else. `args` are returned as they are where the scope limits nothing.
+ * Arguments with the ids of the scope filled in. Throws `forbidden` for a call that names an object outside the scope, or
+ * acts on one. Without a limit, `args` are returned unchanged.
  */
 export async function withinScope(ctx: ToolContext, scope: ServerScope, args: ToolInput): Promise<ToolInput> {
   const level = scopeLevelOf(scope)
@@ -96,8 +96,8 @@ interface Reference {
 }
 
 /**
- * A reference brings the value of another environment inside. One that is there may stay, so that a read can
- * be written back.
+ * A reference brings the value of another environment into the scope. An existing one may stay, so that a read can be
+ * written back.
  */
 async function checkSources(
   ctx: ToolContext,

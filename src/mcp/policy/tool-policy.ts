@@ -22,9 +22,9 @@ export interface ToolPolicy {
   groups: readonly ToolGroup[] | null
   excludedTools: readonly string[]
   scope: ServerScope
-  /** Environments that an agent is held to; null = no list. The platform checks them, and tools beyond do not exist. */
+  /** Environments that an agent is limited to; null = no list. The platform checks them, and wider tools do not exist. */
   environments: readonly string[] | null
-  /** What an agent was allowed by OAuth; null for other callers. Tools beyond it stay listed, so that it can ask for more. */
+  /** OAuth scopes of an agent; null for other callers. Tools beyond them stay listed, so that it can request more. */
   scopes: readonly Scope[] | null
 }
 
@@ -53,7 +53,7 @@ export interface ToolFacts {
   on: string
 }
 
-/** The narrowest level that the scope names; null: it limits nothing. */
+/** The narrowest level in the scope; null: no limit. */
 export function scopeLevelOf(scope: ServerScope): ScopeLevel | null {
   if (scope.env !== null) return 'env'
   if (scope.app !== null) return 'app'
@@ -93,7 +93,7 @@ export function refusalOf(tool: ToolFacts, toolPolicy: ToolPolicy): AppError | n
     )
   }
   const level = toolPolicy.environments === null ? scopeLevelOf(toolPolicy.scope) : 'env'
-  // Who has access is about the account: those reads go where the writes go.
+  // Reads of access are about the account, so they need the same level as writes.
   const as = tool.readOnly && tool.group !== 'access' ? 'reads' : 'writes'
   if (level === null || staysWithin(tool.on, as, level)) return null
   return switchedOff(

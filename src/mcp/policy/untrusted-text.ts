@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
 
-// Variation selectors change how a character looks, or smuggle bytes; without them the text says the same.
+// Variation selectors change the look of a character, or smuggle bytes; without them the text means the same.
 const selectors = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
 
 /**
@@ -34,13 +34,13 @@ export function sanitizeDeep<T>(value: T): T {
 }
 
 interface Envelope {
-  /** 128 random bits per result: text inside cannot know it, so it cannot close the envelope. */
+  /** 128 random bits per result: the author of the text cannot guess them, so the text cannot close the envelope. */
   id: string
   /** Our words and, after them, the framed text. */
   text: string
 }
 
-/** Wraps lines of `what` (such as "RUNTIME log of shop-prod") so that they cannot pass for our own words. */
+/** Wraps lines of `what` (such as "RUNTIME log of shop-prod") so that they cannot be taken for the platform's own words. */
 export function envelope(what: string, lines: readonly string[], id = newEnvelopeId()): Envelope {
   const body = lines.map((line) => sanitize(line)).join('\n')
   return {

@@ -40,7 +40,7 @@ export function watchResources({ uris, read, changed, clock }: WatchOptions): Ca
   }
 }
 
-/** A digest of the content or of its refusal; null if the platform cannot tell at the moment. */
+/** A digest of the content or of its refusal; null if it cannot be read at the moment. */
 async function stateOf(read: () => Promise<string>): Promise<string | null> {
   try {
     return createHash('sha256')

@@ -11,12 +11,12 @@ import { numberOf } from './units.ts'
 
 /** A call has few mistakes, and each is one sentence. */
 const mostCorrections = 5
-/** What is shown and compared of an unknown name. */
+/** The part of an unknown name that is shown and compared. */
 const longestKey = 64
 
 /**
- * The error of a call, with what to send instead of each mistaken input: another name, a number in the right unit, one
- * of the allowed values, or the id of a name. If an input is unknown and like no other, all inputs of the tool.
+ * The error of a call, with a correction for each mistaken input: another name, a number in the right unit, one of the
+ * allowed values, or the id of a name. For an unknown input that resembles no other, it lists all inputs of the tool.
  */
 export async function corrected(
   error: AppError,

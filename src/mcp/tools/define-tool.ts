@@ -42,7 +42,7 @@ export type Check = (
 ) => undefined | Note | Promise<undefined | Note>
 
 /**
- * What a destructive call would destroy. The effects of a dry run list everything else that goes with it. `name` and
+ * The object that a destructive call would destroy. The effects of a dry run list everything else that goes with it. `name` and
  * `what` are our own text: they name objects by id or cliEnvName.
  */
 export interface Loss {
@@ -73,7 +73,7 @@ interface ToolDefinition<Row extends Operation> {
   /** The group that `--tools` selects it with. */
   group: ToolGroup
   title: string
-  /** What the model reads when it chooses, where it needs more than the summary of the row; at most 300 characters. */
+  /** Text for the model's choice of a tool, if the summary of the row is not enough; at most 300 characters. */
   description?: string
   hints: ToolHints
   checks?: readonly Check[]
@@ -96,7 +96,7 @@ interface ToolDefinition<Row extends Operation> {
    * `waitSeconds`.
    */
   waits?: boolean | 'job-run'
-  /** What the call destroys; the person confirms it, or `confirm` must name it. Null if this call destroys nothing. */
+  /** The object that the call destroys: the person confirms it, or `confirm` names it. Null if nothing is destroyed. */
   destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss | null>
   /** The tool has no `confirm` input, because its effects are always reversible. */
   asksOnly?: true

@@ -10,10 +10,10 @@ interface DryRun extends Record<string, unknown> {
   effects: string[]
 }
 
-/** What dry runs were refused with: the audit log has these. */
+/** Refusals of dry runs, which are in the audit log already. */
 const recorded = new WeakSet<AppError>()
 
-/** All checks of the platform, no effect. Throws what the call itself would be refused with. */
+/** All checks of the platform, without effect. Throws the refusal that the call itself would get. */
 export async function readDryRun(ctx: ToolContext, input: ToolInput): Promise<DryRun> {
   try {
     const answer: unknown = await ctx.client.call(ctx.operation, input, { signal: ctx.signal, dryRun: true })

@@ -43,7 +43,7 @@ export function isOurMessage({ reason }: Failure): boolean {
   return ours.has(reason)
 }
 
-/** Why a deployment failed and what to do, in the platform's own text only. */
+/** Why a deployment failed and how to fix it, in the platform's own text only. */
 export function diagnosisOf(failure: Failure | null): string {
   if (failure === null) return ''
   return isOurMessage(failure) ? failure.message : (diagnoses[failure.reason] ?? '')

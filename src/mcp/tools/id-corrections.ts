@@ -7,7 +7,7 @@ import type { ServerScope } from '../policy/tool-policy.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 
 const mostAccounts = 5
-/** Of accounts and apps. */
+/** Limit for names of accounts and apps. */
 const longestName = 200
 
 /** Names that were sent where an id belongs: the id of an account or app, and the tool that lists any other. */
@@ -56,13 +56,13 @@ export async function environmentCorrections(
     const shown = near.map((one) => `${one.cliEnvName} (appEnvId ${one.appEnvId})`)
     return shown.length === 0 ? [] : [`Did you mean ${shown.join(' or ')}?`]
   } catch (failure) {
-    // The token of an environment lists none.
+    // The token of an environment cannot list any.
     if (failure instanceof AppError) return []
     throw failure
   }
 }
 
-/** Names outside the scope of the server are of no use. */
+/** Names outside the scope of the server would not help. */
 function isLimited({ account, app, env }: ServerScope): boolean {
   return account !== null || app !== null || env !== null
 }

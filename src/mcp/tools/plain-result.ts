@@ -7,7 +7,7 @@ import { withinBudget } from './token-budget.ts'
 
 type Answer = Record<string, unknown>
 
-/** The result of a call that waits for nothing: its point, and the part of the response that is shown. */
+/** The result of a call without a wait: its point, and the part of the response that is shown. */
 export async function plainResult(
   tool: Tool,
   ctx: ToolContext,
@@ -38,7 +38,7 @@ function rendered(
     sanitizeDeep(answer) as never,
     (what, lines) => envelope(what, lines, envelopeId).text,
   )
-  // Nothing of a tenant is shown, so nothing has to be marked.
+  // The result shows no text of a tenant, so it needs no envelope.
   if (body === null) return successResult({ point, answer, notes })
   const untrusted = {
     mark: envelopeId,

@@ -14,9 +14,9 @@ const mostEntries = 64
 
 /** Reads of early checks, kept for a few seconds so that several calls in a row share them. */
 export interface ReadCache {
-  /** The environment an input names. Throws what the platform throws: 403, 404. */
+  /** The environment that an input names. Throws the platform's error: 403, 404. */
   environment(input: ToolInput, signal: AbortSignal): Promise<AppEnv>
-  /** An app. Throws what the platform throws. */
+  /** An app. Throws the platform's error. */
   app(appId: string, signal: AbortSignal): Promise<OutputOf<typeof getApp>>
   /** The account, or null where the token may not list accounts. */
   account(accountId: string, signal: AbortSignal): Promise<Account | null>

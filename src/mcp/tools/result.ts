@@ -8,7 +8,7 @@ export interface ToolResult {
   isError: boolean
   text: string
   structured: Record<string, unknown>
-  /** What a host can read beyond the result. */
+  /** Resources that a host can read beyond the result. */
   links?: readonly ResourceLink[]
 }
 
@@ -31,7 +31,7 @@ export function successResult(options: {
   return { isError: false, text: `${summary}\n${options.body ?? JSON.stringify(structured)}`, structured }
 }
 
-/** An error result: what is wrong, the rule, what to do, and whether a retry helps. */
+/** An error result: the problem, the rule, the remedy, and whether a retry helps. */
 export function errorResult(
   error: AppError,
   extra: Record<string, unknown> = {},
@@ -58,7 +58,7 @@ export function errorResult(
   return { isError: true, text: lines.join('\n'), structured }
 }
 
-/** A bug of ours: the caller sees one fixed sentence and the request id that is in the log. */
+/** A bug of Longshore: the caller gets one fixed sentence and the request id that is in the log. */
 export function faultResult(requestId: string): ToolResult {
   return errorResult(
     new AppError('unavailable', 'Longshore failed to carry out the call', {

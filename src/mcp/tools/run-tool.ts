@@ -88,7 +88,7 @@ async function runChecked(
   const { scope, allowSecrets } = call.toolPolicy
   refuseNested(tool, args)
   const { sent, own, fits } = checkArguments(tool, await withinScope(ctx, scope, args), allowSecrets)
-  // What the row does not take goes to the platform unchecked: it refuses it, as on every other surface.
+  // Arguments that the row does not accept go to the platform unchecked: it refuses them, as on every other surface.
   const before = fits ? earlyChecks(tool, ctx, sent, own) : Promise.resolve([])
   const notes = await before.catch((error) => recordRefusal(ctx, sent, error))
   if (own.dryRun === true) return await tried(tool, ctx, sent, notes)
@@ -110,7 +110,7 @@ function toolNamed(call: ToolCall, name: string): Tool {
   return tool
 }
 
-/** Letters that a misspelled name may differ in. More could make another tool of it. */
+/** Letters in which a misspelled name may differ. With more, it could be another tool. */
 const mostMisspelled = 2
 
 /** Suggests similar names, which is cheaper than reading the whole list. Only names of callable tools. */

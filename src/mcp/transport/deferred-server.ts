@@ -30,7 +30,7 @@ export class DeferredServer {
   /** Passes a message on; a request loads the server. */
   accept(message: RpcMessage): void {
     const id = requestIdOf(message)
-    // A subscription is answered when it ends, so nothing waits for it.
+    // A subscription is answered when it ends, so it must not be waited for.
     if (id !== undefined && message.method !== 'subscriptions/listen') this.#waiting.add(id)
     if (this.#queue === null) {
       this.#pass(message)

@@ -54,7 +54,7 @@ interface Requester {
 /** Answers one method. Throws `AppError`, which the adapter turns into a protocol error. */
 type Responder = (params: Params, requester: Requester) => Promise<Answer>
 
-/** What every era answers, by method; `tools/call` is up to the adapters. */
+/** The answers that both eras share, by method; the adapters answer `tools/call`. */
 export function respondersOf(options: McpServerOptions): Readonly<Record<string, Responder>> {
   const names = async () => new Set((await options.tools()).map(({ name }) => name))
   return {

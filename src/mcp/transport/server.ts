@@ -102,7 +102,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
   return server
 }
 
-/** Knows the revision that it agreed with its client. */
+/** Has the revision that it agreed on with its client. */
 class NegotiatingServer extends Server {
   /** Undefined for a stateless request, which comes without `initialize`. */
   revision: string | undefined

@@ -7,7 +7,7 @@ export interface PrometheusTarget {
   workload: string
 }
 
-/** What one query reads; each of the fifteen metrics is computed from one of them. */
+/** The four kinds of query; each of the fifteen metrics is computed from one of them. */
 export type SampleKind = 'cpu' | 'memory' | 'requests' | 'latency'
 
 /** Length of `rate` windows: at least two scrapes, so the scrape interval may be up to 30 s. */
@@ -24,7 +24,7 @@ export function kindOf(metric: Metric): SampleKind {
 /**
  * PromQL for the samples of several environments at once. CPU in cores and memory in bytes by pod, with a label `of`
  * for what is `used` and for the `limit`; request rates by Traefik service and status code, latency bucket rates by
- * service and `le`. The series with `of="scraped"` says when Traefik was scraped.
+ * service and `le`. The series with `of="scraped"` has the times at which Traefik was scraped.
  */
 export function queryFor(kind: SampleKind, targets: readonly PrometheusTarget[]): string {
   switch (kind) {
@@ -56,15 +56,15 @@ function usedAndLimit(used: string, limit: string): string {
 }
 
 /**
- * A counter of a second. A series that is new although its Traefik was scraped before began at 0: without this, the
- * first errors of an environment would never count.
+ * Increase of a counter per second. A new series of a Traefik that was scraped before is taken to have begun at 0:
+ * otherwise the first errors of an environment would never count.
  */
 function increase(counter: string): string {
   const isNew = `((${counter} unless ${counter} ${windowAgo}) and on (instance) (traefik_config_reloads_total ${windowAgo}))`
   return `${isNew} / ${rateWindowMs / 1_000} or rate(${counter}${window})`
 }
 
-/** Pods of other workloads whose names begin alike are read too; `podWorkload` tells them apart. */
+/** The query also matches pods of workloads with a similar name; `podWorkload` filters them out. */
 function containersOf(targets: readonly PrometheusTarget[]): string {
   const namespaces = [...new Set(targets.map(({ namespace }) => namespace))]
   const workloads = targets.map(({ workload }) => `${workload}-.+`)

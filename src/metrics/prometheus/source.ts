@@ -13,7 +13,7 @@ interface PrometheusMetricsDeps {
   client: Pick<PrometheusClient, 'range'>
   /** Milliseconds between two samples. */
   periodMs: number
-  /** Where the samples of environments are; an environment that is missing has none. */
+  /** The Prometheus targets of environments; a missing environment has no samples. */
   targetsOf(appEnvIds: readonly string[]): Promise<ReadonlyMap<string, PrometheusTarget>>
 }
 

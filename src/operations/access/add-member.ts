@@ -70,7 +70,7 @@ export default handler(addMember, async (context, input, { account, membership }
   }
 })
 
-/** E-mails the token if there is a mail server, and stores it only after the mail was accepted; else returns it once. */
+/** With a mail server, e-mails the token and stores it only after the mail was accepted; otherwise returns it once. */
 async function withToken(
   { tx, now, caller, tokenMail, installation }: Context,
   email: string,

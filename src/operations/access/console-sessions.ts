@@ -24,7 +24,7 @@ const linkLifeMs = 10 * minuteMs
 /** A session ends after this long without a request, and at the latest `absoluteMs` after sign-in. */
 const idleMs = 4 * 60 * minuteMs
 const absoluteMs = 24 * 60 * minuteMs
-/** Of one user: one more ends their own longest idle session, or oldest link. */
+/** Limits for one user: one more ends their longest idle session, or their oldest link. */
 const [mostSessions, mostLinks] = [50, 20]
 /** Records the last use at most this often: a console reads several times a second, and each record is a write. */
 const noteEveryMs = minuteMs

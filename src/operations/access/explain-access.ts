@@ -3,7 +3,7 @@ import { mayAccess } from '../../domain/access/environment-access.ts'
 import { type Account, listMembersOfAccount, type Membership } from '../../store/repositories/accounts.ts'
 import { handler } from '../core/handler.ts'
 
-/** Without admin or Manage Members, the caller sees only their own row. */
+/** Without admin or Manage Members, callers get only their own row. */
 export default handler(explainAccess, async ({ tx }, _input, { environment, account, membership }) => {
   const { appEnvId, accountId } = environment
   const seesAll = membership?.admin || membership?.manageMembers

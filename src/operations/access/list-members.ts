@@ -4,7 +4,7 @@ import { listEnvironments } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
 import { accessOf } from './member-access.ts'
 
-/** M6: Manage Members sees every environment here, including those that the caller cannot access. */
+/** M6: with Manage Members, the list shows every environment, including those that the caller cannot access. */
 export default handler(listMembers, async ({ tx }, input, { account }) => {
   const members = (await listMembersOfAccount(tx, account.accountId)).map(({ membership, email, name }) => {
     const { membershipId, admin, manageMembers, allowedAppEnvIds, invitation, revision } = membership

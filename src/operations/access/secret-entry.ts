@@ -10,7 +10,7 @@ import { newTraceparent } from '../../trace.ts'
 import type { OperationRunner } from '../core/call.ts'
 import { unknownToken } from '../core/caller.ts'
 
-/** What the page of a link says about the variable. */
+/** The facts about the variable that the page of a link shows. */
 export interface RequestedSecret {
   envName: string
   variable: string
@@ -47,7 +47,7 @@ export function createSecretEntry(deps: { db: Db; clock: Clock; runner: Operatio
       const { appEnvId, shown } = await open(code, address, false)
       const set = [{ name: shown.variable, value, isSecret: true }]
       const parsed = updateAppEnvVariables.input.safeParse({ appEnvId, set })
-      // Elsewhere the mask keeps the stored value: here it would end the link and save nothing.
+      // In other operations the mask keeps the stored value. Here it would use up the link without saving a value.
       if (value === '' || value.trim() === secretMask || !parsed.success) {
         throw new AppError('invalid', 'This value cannot be saved', {
           details: `Enter at least one character, no more than a variable may have, and the secret itself, not ${secretMask}.`,

@@ -41,7 +41,7 @@ export class TokenUses {
     return this.#uses.get(tokenId) ?? null
   }
 
-  /** Stores what is left; call it after the last request. Never throws. */
+  /** Stores the remaining uses; call it after the last request. Never throws. */
   async stop(): Promise<void> {
     await this.#worker.stop()
     await this.#store().catch((error) => this.#failed(error))

@@ -47,7 +47,7 @@ export default handler(undoChange, async (context, _input, target) => {
   }
 })
 
-/** Which entry a dry run is about, as list-audit names it, and the name of its object: a cliEnvName where it has one. */
+/** The entry that a dry run is about, as list-audit names it, with the name of its object: a cliEnvName if it has one. */
 function shownEntry(entry: StoredAuditEntry, current: Record<string, unknown>) {
   const { entryId, at, operation, objectType, objectId } = entry
   const objectName = String(current.cliEnvName ?? current.name ?? objectId)

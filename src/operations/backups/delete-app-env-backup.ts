@@ -27,8 +27,8 @@ export default handler(deleteAppEnvBackup, async ({ tx }, _input, { backup }) =>
 })
 
 /**
- * The rows of its restores go with the backup. Of one that is not finished, the row keeps the environment from starting on
- * half of the files, and makes a control plane repeat the restore after a crash.
+ * The rows of its restores are deleted with the backup. The row of an unfinished restore must stay: it keeps the
+ * environment from starting on half of the files, and makes a control plane repeat the restore after a crash.
  */
 async function refuseWhileRestored(tx: Tx, backupId: string): Promise<void> {
   if (!(await isBeingRestored(tx, backupId))) return

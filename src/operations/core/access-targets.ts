@@ -23,14 +23,14 @@ export interface EnvironmentTarget {
   membership: Membership | null
 }
 
-/** The object of a type, under its key, with what it belongs to. */
+/** The object of a type, under its key, with its parents. */
 export type TargetOn<T extends PolicyType, Member = Membership> = {
   [K in (typeof facts)[T]['key']]: StoredAs<T>
 } & { account: Account; membership: Member } & (T extends EnvironmentType
     ? { environment: Environment; app: App }
     : unknown)
 
-/** What a handler gets: loaded, once the caller is known to be allowed, by what its policy is on. */
+/** The loaded objects that a handler gets once the caller is authorized, by the object of its policy. */
 export type TargetOf<P extends Policy> = P['on'] extends PolicyType
   ? TargetOn<P['on'], P extends { environmentToken: true } ? Membership | null : Membership>
   : P['on'] extends 'new-environment'

@@ -9,8 +9,8 @@ import { findEnvironment, listEnvironmentIds } from '../../store/repositories/en
 import type { Caller } from './caller.ts'
 
 /**
- * The membership as an agent of the member has it, narrowed to what the person chose (docs/interface.md#oauth). Null for
- * another account: it looks unknown to the agent.
+ * The membership of an agent: that of its person, narrowed to the limits that the person chose (docs/interface.md#oauth).
+ * Null for another account, which looks unknown to the agent.
  */
 export async function narrowedMembership(
   tx: Tx,
@@ -37,7 +37,7 @@ async function isOf(tx: Tx, accountId: string, scope: AgentScope): Promise<boole
   return false
 }
 
-/** The refusal of an operation that cannot be limited to what the agent may use; null if it can. */
+/** The refusal of an operation that cannot be limited to the agent's scope; null if it can. */
 export function refusalOutsideScope({ token: { scope } }: Caller, operation: Operation): AppError | null {
   const level = scope && levelOf(scope)
   const as = isRead(operation) ? 'reads' : 'writes'

@@ -37,7 +37,7 @@ export async function authorize(request: AccessRequest): Promise<Target> {
   const refusal = refusalOfToken(caller, operation, input) ?? refusalOutsideScope(caller, operation)
   if (refusal) {
     if (!isRead(operation)) await reportAccount(request)
-    // The same for any object, so that the refusal does not show what exists.
+    // The same for any object, so that the refusal does not reveal whether an object exists.
     throw refusal
   }
   if (caller.kind === 'environment') return authorizeEnvironmentToken(request, caller)
@@ -97,7 +97,7 @@ export async function loadVisible<T extends PolicyType>(
   return target as unknown as TargetOn<T>
 }
 
-/** A2: only where the policy says so, and only on the environment of the token. */
+/** A2: only if the policy allows it, and only for the token's own environment. */
 async function authorizeEnvironmentToken(
   { tx, operation: { policy }, input, onAccount }: AccessRequest,
   caller: Caller & { kind: 'environment' },
@@ -211,7 +211,7 @@ async function requireOperator(tx: Tx, userId: string): Promise<void> {
   })
 }
 
-/** The token's own limits, whatever its owner may: reads only, or what an agent was allowed by OAuth. */
+/** The limits of the token, in addition to those of its owner: reads only, or the OAuth scopes of an agent. */
 export function refusalOfToken(
   { token: { readOnly, scopes } }: Caller,
   operation: AccessRequest['operation'],

@@ -9,7 +9,7 @@ export interface Call {
   input: Record<string, unknown>
   /** Value of the Authorization header without `Bearer `; null when there was none. */
   token: string | null
-  /** What `token` is; default a token. */
+  /** The kind of credential in `token`; default a token. */
   credential?: CredentialKind | undefined
   /** Recorded in the audit log, never trusted for a decision. */
   surface: Surface
@@ -41,7 +41,7 @@ export interface RequestOrigin {
   address: string
   /** The call is a read. */
   reads: boolean
-  /** What the credential is; default a token. */
+  /** The kind of the credential; default a token. */
   credential?: CredentialKind | undefined
 }
 

@@ -40,9 +40,9 @@ interface CallerToken {
   name: string
   /** May call reads only, whatever its owner may. */
   readOnly: boolean
-  /** What an agent was allowed by OAuth; null for other tokens, which may do what their owner may. */
+  /** Scopes of an agent that signed in with OAuth; null for other tokens, which may do what their owner may. */
   scopes: readonly Scope[] | null
-  /** What an agent was narrowed to; null for other tokens. */
+  /** Limits that a person set for an agent; null for other tokens. */
   scope: AgentScope | null
   /** Null if it does not expire. */
   expiresAt: string | null
@@ -88,7 +88,7 @@ function storedToken(tx: Tx, kind: CredentialKind, hash: string, now: string): P
   return kind === 'secret-link' ? findTokenOfSecretRequest(tx, hash, now) : findToken(tx, hash)
 }
 
-/** The same bytes in each case, so that the answer does not tell which tokens existed. */
+/** The same bytes in each case, so that the answer does not reveal which tokens existed. */
 export function unknownToken(): AppError {
   return new AppError('unauthenticated', 'User not authenticated', {
     details:

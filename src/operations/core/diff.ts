@@ -8,7 +8,7 @@ interface ChangedPath {
   after: unknown
 }
 
-/** Fields of an object that every change touches, or that no answer names; showing them would hide what matters. */
+/** Fields of an object that every change touches, or that no answer names; showing them would hide the actual change. */
 const hiddenFields = new Set([
   'revision',
   'updatedAt',
@@ -61,7 +61,7 @@ function byName(values: unknown[]): Record<string, unknown> | null {
   )
 }
 
-/** Where a contact point sends, and as whom, is read with showSecrets only (2.6): addresses and names too. */
+/** The address and the account of a contact point are read with showSecrets only (2.6), names included. */
 const contactPointSetting = /^config\.(?!severity$|httpMethod$)/
 
 /** A sealed value begins with `v1.key_` and is never shown. */

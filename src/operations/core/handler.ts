@@ -66,9 +66,9 @@ interface NotificationSender {
   sendNow(notificationId: string): Promise<{ delivered: boolean; attempts: NotificationAttempt[] }>
 }
 
-/** The port to what loads a function. */
+/** Sends load to a function. */
 interface FunctionProber {
-  /** Resolves within 20 s and a little; an `AppError` when another probe is under way. */
+  /** Resolves within slightly more than 20 s; an `AppError` if another probe is in progress. */
   probe(order: ProbeOrder): Promise<ProbeOutcome>
 }
 
@@ -79,7 +79,7 @@ interface NotificationAttempt {
 }
 
 /**
- * What comes from log files, samples or another machine. Tenants decide how long it takes, so handlers get it only
+ * Data from log files, samples or another machine. Tenants influence how long reading takes, so handlers get it only
  * after their transaction: on PostgreSQL each holds one of a few connections, and a write makes others wait.
  */
 export interface Sources {
@@ -97,7 +97,7 @@ export interface Context {
   tx: Tx
   caller: Caller
   surface: Surface
-  /** The span of this call in its trace, for what it causes. */
+  /** The span of this call in its trace, the parent of spans that the call causes. */
   traceparent: string
   /** Address of the API for this caller, without a trailing slash. */
   apiUrl: string
@@ -115,7 +115,7 @@ export interface Context {
 export interface Change {
   objectType: AuditName
   objectId: string
-  /** Null for what belongs to no account, such as a user's own tokens. */
+  /** Null for objects of no account, such as a user's own tokens. */
   accountId: string | null
   before: unknown
   after: unknown
@@ -126,14 +126,14 @@ export interface Change {
 }
 
 /**
- * Makes the answer after the commit, where it depends on what happens then, such as whether a test notification
- * arrived. `write` stores what depends on it.
+ * Makes the answer after the commit if it depends on a later event, such as the delivery of a test notification. `write`
+ * stores the result of that event.
  */
 type AfterCommit<Answer> = (write: Db['write'], sources: Sources) => Promise<Answer>
 
 interface Effects<Answer> {
   change?: Change | undefined
-  /** What follows from it, in sentences for people; shown by a dry run. */
+  /** The effects of the change, in sentences for people; shown by a dry run. */
   effects?: string[]
   /** Additional fields of a dry run; called only for dry runs, after the transaction has ended. */
   preview?: (sources: Sources) => Promise<{ effects: string[]; facts: Record<string, unknown> }>
@@ -149,7 +149,7 @@ interface Answered<Answer> extends Effects<Answer> {
   afterCommit?: AfterCommit<Answer>
 }
 
-/** The transaction stores nothing, so that a request may run again if the process ends before the answer is stored. */
+/** The transaction makes no change, so the request may run again if the process ends before the answer is stored. */
 interface AnsweredLater<Answer> extends Effects<Answer> {
   answer: null
   afterCommit: AfterCommit<Answer>

@@ -51,7 +51,7 @@ function keptName(caller: Caller, key: string | null): string {
 }
 
 /**
- * Whose idempotency keys a call uses. An agent that signed in has its own: the answers to its person's calls may be beyond
+ * The owner of the idempotency keys of a call. An agent that signed in has its own: the answers to its person's calls may be beyond
  * its limits.
  */
 export function keyHolder({ principal, token }: Caller): string {

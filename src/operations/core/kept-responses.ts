@@ -32,9 +32,9 @@ interface RunsAlready {
 }
 
 /**
- * The answers of writes by idempotency key. Where an operation answers after its commit, the transaction keeps a provisional
- * answer, and the run completes it. A repeated request waits for that run, because clients repeat at once when they lose a
- * connection; another instance answers 409. After a crash it gets the provisional answer at once, or runs if there is none.
+ * The answers of writes by idempotency key. If an operation answers after its commit, the transaction keeps a provisional
+ * answer, and the run completes it. A repeated request waits for that run, because clients that lose a connection repeat
+ * immediately; another instance answers 409. After a crash it gets the provisional answer at once, or runs if there is none.
  */
 export class KeptResponses {
   readonly #db: Db
@@ -79,7 +79,7 @@ export class KeptResponses {
       const first = this.#running.get(runId)
       if (first) return { first }
       if (this.#mayRunElsewhere(runId, kept, now)) throw stillRunning()
-      // Nothing was stored, so this request runs. A token is never part of a provisional answer.
+      // No response was stored, so this request runs. A token is never part of a provisional answer.
       if (kept.body === '') {
         await releaseKey(tx, held, runId)
         return null
@@ -102,7 +102,7 @@ export class KeptResponses {
     await keepResponse(tx, held, { requestHash: hashOf(call), status: 200, body, createdAt: now, runId })
   }
 
-  /** Completes what the transaction kept; with null, frees the key. */
+  /** Completes the response that the transaction kept; with null, frees the key. */
   async complete(caller: Caller, call: Call, { reply, runId }: { reply: Reply | null; runId: string }) {
     const held = heldKey(caller, call)
     if (!held) return

@@ -3,7 +3,7 @@ import type { Db } from '../../store/db.ts'
 import { listMembershipsOfUser } from '../../store/repositories/accounts.ts'
 import { type CredentialKind, callerOf } from './caller.ts'
 
-/** What a caller may do at best, in any of its accounts. */
+/** The most that a caller may do, in any of its accounts. */
 interface Permissions {
   kind: 'user' | 'environment'
   readOnly: boolean

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 
 export interface Rate {
   perSecond: number
-  /** How much may come at once after a quiet time. */
+  /** The most calls at once after a quiet time. */
   burst: number
 }
 
@@ -25,14 +25,14 @@ export class RateLimit {
   readonly #clock: Clock
   readonly #taken: (key: string) => void
 
-  /** `taken` gets the key of each call that may go on. */
+  /** `taken` gets the key of each admitted call. */
   constructor(rate: Rate | null, clock: Clock, taken: (key: string) => void = () => {}) {
     this.#rate = rate
     this.#clock = clock
     this.#taken = taken
   }
 
-  /** Takes one; 0 when it may go on, else how many seconds to wait. */
+  /** Takes one call; returns 0 if it is admitted, else the seconds to wait. */
   take(key: string): number {
     if (this.#rate === null) return 0
     const bucket = this.#filled(key, this.#rate)
@@ -102,7 +102,7 @@ export function rateLimited(waitSeconds: number): AppError {
   })
 }
 
-/** Whom an address counts as: of IPv6 the network of 64 bits, because a single subscriber has that many addresses. */
+/** The key of an address for limits: for IPv6 its /64 network, because a single subscriber has that many addresses. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address
   const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter(Boolean))

@@ -23,8 +23,8 @@ export interface Trace {
 const recorded = { perSecond: 0.5, burst: 60 }
 
 /**
- * Whether an attempt is worth an entry: the caller lacks the permission, or a rule forbids what it wants, such as scaling
- * a function by hand (F8). Malformed, late and unknown calls are not.
+ * Whether an attempt gets an entry: the caller lacks the permission, or a rule forbids the call, such as scaling a function
+ * by hand (F8). Malformed, late and unknown calls get none.
  */
 function isRefusal(error: unknown): error is AppError {
   return error instanceof AppError && (error.kind === 'forbidden' || error.rule !== undefined)
@@ -83,7 +83,7 @@ export function originOf({ token }: Caller, { surface, agentSession, agent, trac
     tokenId: token.tokenId || null,
     sessionId: agentSession ?? null,
     traceId: traceIdOf(traceparent),
-    // What an agent may do by OAuth has the name that its person saw and agreed to.
+    // An agent of OAuth has the name that its person saw and agreed to.
     agent: (token.scopes === null ? agent : token.name) ?? null,
   }
 }

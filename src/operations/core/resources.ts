@@ -28,11 +28,11 @@ export interface Located {
   appEnvId?: string
 }
 
-/** What operations do with one object type, beside its facts in `src/contract/resources.ts`. */
+/** The behavior of one object type, beside its facts in `src/contract/resources.ts`. */
 interface Resource<Stored extends Located> {
   /** `field` is the input that `id` was given in, for types with several. */
   find(tx: Tx, id: string, field?: string): Promise<Stored | null>
-  /** What `expectedRevision` is compared with; left out for objects that no caller changes. */
+  /** The value that `expectedRevision` is compared with; left out for objects that no caller changes. */
   revision?(object: Stored): number
 }
 
@@ -59,7 +59,7 @@ const resources = {
   // New rows go above this line.
 } satisfies Record<PolicyType, Resource<Located>>
 
-/** What the store holds for a type. */
+/** The stored object of a type. */
 export type StoredAs<T extends PolicyType> = NonNullable<Awaited<ReturnType<(typeof resources)[T]['find']>>>
 
 /** A row with its types erased. */

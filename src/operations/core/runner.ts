@@ -124,9 +124,9 @@ function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: R
   }
 }
 
-/** A read of secrets has its audit entry before anybody sees them. */
+/** A read of secrets has its audit entry before they are returned. */
 async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
-  // Tenants choose the size of what is read, and callers how many reads come at once.
+  // Tenants choose the size of the answer, and callers the number of simultaneous reads.
   await yieldAlone()
   const { context, outcome } = await deps.db.read(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)

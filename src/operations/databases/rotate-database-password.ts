@@ -11,7 +11,7 @@ import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse } from '../environments/responses.ts'
 
-/** Records the new password; the reconciler gives it to the server, whose old one stays beside it until then. */
+/** Records the new password. Until the reconciler has set it on the server, the old one stays stored beside it. */
 export default handler(rotateDatabasePassword, async (context, _input, target) => {
   const { environment, app } = target
   const draft = draftOf(environment)

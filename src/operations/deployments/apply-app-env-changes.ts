@@ -36,7 +36,7 @@ export default handler(applyAppEnvChanges, async (context, _input, target) => {
   }
 })
 
-/** 3.3: builds when the build sees the change, deploys when containers must see it, else only takes the snapshot. */
+/** 3.3: builds if the build uses a changed setting, deploys if containers must get it, else only takes the snapshot. */
 async function applySaved(context: Context, target: EnvironmentTarget, draft: Environment): Promise<string> {
   const inForce = await settingsInForce(context, target.environment)
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
@@ -70,7 +70,7 @@ async function failedContent({ tx }: Context, draft: Environment): Promise<Conte
   return findContent(tx, latest.contentId)
 }
 
-/** Nothing else is there to apply the changes to, and they may be what it lacked. */
+/** There is no other version to apply the changes to, and the failed one may have lacked exactly them. */
 async function deployFailedAgain(context: Context, draft: Environment, content: Content): Promise<string> {
   const isBuilt = draft.region in content.images
   const rebuilds = content.type === 'BUILD' && isBuilt && needsBuild(draft.saved, draft.applied)

@@ -118,7 +118,7 @@ async function supersede(context: Context, environment: Environment): Promise<vo
   })
 }
 
-/** A first version in its stability window goes on serving until the newer one does, although it has no verdict. */
+/** A first version in its stability window keeps serving until the newer one does, although it has no verdict. */
 function keepServing(environment: Environment, rollout: Rollout): void {
   environment.currentRolloutId = rollout.rolloutId
   environment.currentVersion = rollout.version

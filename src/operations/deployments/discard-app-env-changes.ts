@@ -5,7 +5,7 @@ import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
 
-/** 3.3: what is in force becomes what is saved. Nothing that runs changes. */
+/** 3.3: makes the settings in force the saved settings. Running containers do not change. */
 export default handler(discardAppEnvChanges, async (context, _input, target) => {
   const { environment } = target
   const inForce = await settingsInForce(context, environment)

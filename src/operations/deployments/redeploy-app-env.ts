@@ -49,8 +49,8 @@ export default handler(redeployAppEnv, async (context, input, target) => {
 })
 
 /**
- * Null before the first good version; then the newest one is deployed again. One whose containers keep exiting is
- * passed over: going back is what a deployment without a version is for.
+ * Null before the first good version; then the newest one is deployed again. A version whose containers keep exiting is
+ * skipped, because callers who name no version want to go back to a working one.
  */
 async function lastGood(
   { tx, now }: Context,

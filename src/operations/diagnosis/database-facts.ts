@@ -71,7 +71,7 @@ async function addressesOf({ tx, installation }: Context, environment: Environme
   return installation.hosts(environment, stored.app).flatMap(addressOf)
 }
 
-/** `host:port`; the names of one host differ (127.0.0.1, localhost), so on loopback the port alone tells. */
+/** `host:port`. Names of one host differ (127.0.0.1, localhost), so on loopback only the port is compared. */
 function addressOf({ host, url }: Host): string[] {
   const port = /:(\d+)(?:[/?]|$)/.exec(url.slice(url.indexOf('://') + 3).replace(/^[^@/]*@/, ''))?.[1]
   if (port === undefined) return []

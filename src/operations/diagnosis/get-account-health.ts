@@ -70,7 +70,7 @@ interface Account extends Pick<EnvironmentTarget, 'account' | 'membership'> {
 
 const mostCauses = 2
 
-/** The causes that each environment's own diagnosis names: stored facts alone tell less than its logs. */
+/** The causes in each environment's own diagnosis, which also reads its logs and not only stored facts. */
 async function diagnosed(
   context: Context,
   after: AfterRead,

@@ -38,7 +38,7 @@ const activitiesRead = 50
 
 interface LoadedFacts {
   facts: Facts
-  /** What could be read. */
+  /** The facts that could be read. */
   checked: Checked[]
 }
 
@@ -128,7 +128,7 @@ async function loadOutput(
   return jobLog ? { ...found, servingLog: (await logs.read(appEnvId, jobLog)).logs } : found
 }
 
-/** Requests of the last minute, none of those that came before what serves now. */
+/** Requests of the last minute to the serving version. */
 async function requestFacts(
   context: Context,
   { logs, metrics }: AfterRead,
@@ -260,7 +260,7 @@ function maskedFailure(deployment: DeploymentFacts, mask: Mask): DeploymentFacts
   return { ...deployment, failure: failure && { ...failure, message: mask(failure.message) } }
 }
 
-/** Null for what cannot be read now: the answer then does not count it as checked. */
+/** Null for facts that cannot be read now: the answer then does not list them as checked. */
 async function readOrNull<T>(read: () => Promise<T>): Promise<T | null> {
   try {
     return await read()

@@ -20,7 +20,7 @@ interface History {
   pods: readonly PodRecord[]
 }
 
-/** What the newest deployment printed if it failed, what serves printed lately, and what ended it. */
+/** Output of the newest deployment if it failed, recent output of the serving version, and output of containers that ended. */
 export async function loadLogs(
   logs: Sources['logs'],
   { now }: Context,
@@ -52,7 +52,7 @@ interface Output {
   to: string | null
 }
 
-/** Which lines are those of the container that ended last by itself: a pod has a container after another. */
+/** The lines of the container that ended last by itself: a pod has one container after another. */
 function lastOutput(pods: readonly PodRecord[], rolloutId: string, nowMs: number): Output | null {
   const [last] = endingsOf(pods, rolloutId, nowMs)
   const pod = pods.find(({ name }) => name === last?.podName)

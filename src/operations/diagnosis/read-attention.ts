@@ -23,8 +23,8 @@ interface AccountAttention {
 }
 
 /**
- * Reads rows; the result counts requests of the last minute, after the transaction. Counts nothing of environments that
- * are not given (M2).
+ * Reads rows; the result counts requests of the last minute, after the transaction. Counts only the given environments
+ * (M2).
  */
 export async function readAttention(
   context: Context,
@@ -72,7 +72,7 @@ export async function readAttention(
   }
 }
 
-/** One read for each environment whose newest deployment neither serves nor is under way: few. */
+/** One read for each environment whose newest deployment neither serves nor is in progress; these are few. */
 async function failedDeployment(
   { tx }: Context,
   environment: Environment,
@@ -89,7 +89,7 @@ async function failedDeployment(
   return newest.activities[0]?.activity === 'STOP' ? null : failed
 }
 
-/** Requests of the last minute, without those that came before what serves now: one read for all. */
+/** Requests of the last minute to the serving version: one read for all environments. */
 async function readTraffic(
   { now }: Context,
   { metrics, read }: AfterRead,
@@ -115,7 +115,7 @@ async function readTraffic(
   return found
 }
 
-/** When the version that takes requests began to; null if there is none. Read for the few environments with failures. */
+/** When the serving version began to serve; null if there is none. Read only for the few environments with failures. */
 async function servesSinceMs(tx: Context['tx'], environment: Environment): Promise<number | null> {
   const { currentRolloutId, wantedRolloutId } = environment
   const current = currentRolloutId === null ? null : await findRollout(tx, currentRolloutId)
@@ -124,7 +124,7 @@ async function servesSinceMs(tx: Context['tx'], environment: Environment): Promi
   return serving && Date.parse(servesSince(serving))
 }
 
-/** Before the first deployment everything waits for it, and a deployment under way has its own settings. */
+/** Before the first deployment all changes wait for it, and a deployment in progress has its own settings. */
 function pendingSinceOf(environment: Environment): string | null {
   const { saved, applied, latestRolloutId, wantedRolloutId, updatedAt } = environment
   if (latestRolloutId === null || wantedRolloutId !== null) return null

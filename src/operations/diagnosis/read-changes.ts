@@ -81,7 +81,7 @@ function activityEvent({ activity, status, version, timestamp, userId }: Activit
   return { at: timestamp, kind: kinds[activity] ?? 'deployment', what, names: [], by: userId }
 }
 
-/** Who may read the audit log sees changes of access too; everybody else those of the environment. */
+/** Members who may read the audit log also see changes of access; other members see only changes of the environment. */
 async function auditEntries(
   { tx }: Context,
   target: EnvironmentTarget,
@@ -91,7 +91,7 @@ async function auditEntries(
   const { accountId } = account
   const of = membership?.admin ? { accountId } : { accountId, objectId: environment.appEnvId }
   const found: Event[] = []
-  // Entries hold whole objects, of up to megabytes: each is reduced at once.
+  // Entries hold whole objects of up to megabytes, so each is reduced right after it is read.
   for await (const entry of readAuditEntries(tx, of, { limit: entriesRead, before: null })) {
     if (entry.at < from) break
     if (entry.at <= to && entry.outcome === 'done') found.push(...entryEvents(entry, target))

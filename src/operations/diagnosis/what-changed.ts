@@ -45,7 +45,7 @@ async function metricBreak(
 ): Promise<Break | null> {
   const { appEnvId, createdAt } = environment
   const { periodMs } = metrics
-  // A young environment has few points of a long step, too few to tell what is usual.
+  // With long steps, a young environment has too few points to show its usual level.
   const fromMs = Math.max(beginMs, Date.parse(createdAt))
   if (fromMs >= toMs) return null
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / metricPoints / periodMs)) * periodMs
@@ -63,7 +63,7 @@ async function metricBreak(
   return null
 }
 
-/** A rise of failed requests that is over before the next point. */
+/** A rise of failed requests that ended before the next point. */
 async function burst(
   metrics: Sources['metrics'],
   range: Omit<SeriesQuery, 'metric'>,

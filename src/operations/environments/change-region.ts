@@ -18,7 +18,7 @@ export async function changeRegion(context: Context, draft: Environment, region:
   draft.region = region
   draft.changingRegion = true
   delete draft.servedFrom
-  // Of a region that is away: what it still has stays there.
+  // A volume that an earlier move left in an unreachable region stays there.
   delete draft.leftVolumeIn
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
   const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)

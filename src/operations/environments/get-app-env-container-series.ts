@@ -8,7 +8,7 @@ import { handler } from '../core/handler.ts'
 
 const defaultRangeMs = 3_600_000
 const mostPoints = 2_500
-/** The usage meter keeps the times of each container for so long. */
+/** The usage meter keeps the times of each container for this long. */
 const keptMs = 35 * 86_400_000
 
 /** Exact, also for the time in which the control plane was down: the engine reports when containers started and ended. */

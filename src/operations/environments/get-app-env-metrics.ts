@@ -87,7 +87,7 @@ async function readPoints(
   return found
 }
 
-/** Of what is allocated now, also where the sample is of a moment before a restart. */
+/** Relative to the current allocation, even if the sample is from before a restart. */
 function percentOf(used: number, allocated: number): number {
   return allocated === 0 ? 0 : rounded((used / allocated) * 100)
 }

@@ -14,7 +14,7 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy, l
   const { account, membership, app } = target
   const only = visibleEnvironments(account, membership)
   const of = app ? { appId: app.appId } : { accountId: account.accountId }
-  // What is left out by another filter does not count.
+  // With another filter, the limit counts only the environments that pass it.
   const firstRead = wanted === undefined && healthy === undefined ? limit : undefined
   const listed = (await listEnvironments(tx, of, only, firstRead)).filter(
     (env) => env.accountId === account.accountId && (wanted === undefined || env.status === wanted),
@@ -52,7 +52,7 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy, l
   }
 })
 
-/** As `healthy` of a diagnosis: what is no more than `info` needs no attention. */
+/** As `healthy` of a diagnosis: findings of severity `info` need no attention. */
 function isWell(found: Attention | undefined): boolean {
   return found === undefined || found.severity === 'info'
 }

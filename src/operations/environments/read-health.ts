@@ -14,13 +14,13 @@ import { evidenceMask } from '../diagnosis/evidence-mask.ts'
 const podsRead = 50
 const tailLines = 10
 const longestLine = 200
-/** A share of fewer requests says little. */
+/** The share of fewer requests is not meaningful. */
 const leastRequests = 3
 
 interface HealthRead {
   /** Null while the environment is not meant to run, and for jobs. */
   health: Health | null
-  /** Adds requests of the last minute, and the end of the log of what is not well. For after the transaction. */
+  /** Adds requests of the last minute, and the end of the log of unhealthy environments. Runs after the transaction. */
   complete: ((sources: Sources) => Promise<Health>) | null
 }
 
@@ -56,7 +56,7 @@ export async function readHealth(
   return { health: found, complete }
 }
 
-/** Share of the requests of the last minute to what serves that went wrong, in percent; null without requests. */
+/** Share of failed requests to the serving version in the last minute, in percent; null without requests. */
 async function readFailed(
   { now }: Context,
   metrics: Sources['metrics'],

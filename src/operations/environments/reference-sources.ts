@@ -33,7 +33,7 @@ export function sourceReader(tx: Tx, ...known: readonly Environment[]): FindSour
   }
 }
 
-/** What a reference refers to now; null if its source or field does not exist. */
+/** The current target of a reference; null if its source or field does not exist. */
 export async function lookUp(
   context: Context,
   find: FindSource,

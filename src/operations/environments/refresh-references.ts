@@ -14,7 +14,7 @@ import { checkSavedVariables } from './seal-variables.ts'
 type Owners = Pick<EnvironmentTarget, 'account' | 'membership'>
 
 /**
- * Updates a reference to the present value of its source. What became secret at its source becomes secret
+ * Updates a reference to the present value of its source. A value that became secret at its source becomes secret
  * here (A3).
  */
 export async function refresh(
@@ -24,7 +24,7 @@ export async function refresh(
   variable: StoredVariable,
 ): Promise<'same' | 'changed' | 'waiting'> {
   const found = variable.from && (await lookUp(context, find, draft, variable.from))
-  // A value that cannot be found stays as it was.
+  // If the value cannot be found, the stored one stays.
   if (!found) return 'same'
   if (found.value === null) return 'waiting'
   const hides = found.isSecret && !variable.isSecret

@@ -19,7 +19,7 @@ export default handler(stopAppEnv, async (context, _input, target) => {
   const draft = draftOf(environment)
   await cancelRollout(context, draft)
   for (const run of await listActiveJobRuns(context.tx, draft.appEnvId)) await cancelRun(context, run)
-  // Its data is there.
+  // The old region has the data, so the environment stays there.
   const stays = draft.applied.useVolume ? draft.servedFrom : undefined
   const gaveUp = stays === undefined ? '' : ` The move to ${draft.region} is given up.`
   if (stays !== undefined) cancelMove(draft, stays)

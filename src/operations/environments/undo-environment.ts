@@ -64,7 +64,7 @@ export const undoEnvironment: UndoHandler<Environment> = {
 
 /**
  * Secrets compare by their clear value: sealing the same value twice gives other bytes. The variable decides whether a value
- * is sealed, never its text: a plain one may have any. Where only one side is sealed, the two differ.
+ * is sealed, never its text, because a plain value may look like a sealed one. If only one side is sealed, they differ.
  */
 function openVariable(
   value: unknown,
@@ -83,7 +83,7 @@ function openVariable(
   return { ...variable, value: open(variable.value, name) }
 }
 
-/** Of text that is not sealed, such as the value of a variable that was plain, something that equals no secret. */
+/** Text that is not sealed, such as a formerly plain value, becomes an object that equals no secret. */
 function opened(secrets: SecretBox, text: string, boundTo: string): { secret: string } | { text: string } {
   try {
     return { secret: secrets.open(text, boundTo) }

@@ -57,7 +57,7 @@ async function resolved(
   if (!membership || source?.accountId !== place.accountId) throw noSuchSource()
   requireAccess({ account, membership }, source.appEnvId)
   const from = { appEnvId: source.appEnvId, field }
-  // A read that is written back changes nothing, so it takes no admin.
+  // A read that is written back has no effect, so it does not need admin.
   if (known?.from && isSame(known.from, from) && known.isSecret === variable.isSecret)
     return { ...variable, value: { keep: known.value }, from }
   const found = await lookUp(context, find, place, from)
@@ -91,7 +91,7 @@ export async function followReferences(
     const pacer = new Pacer()
     const inForce = before ? (await settingsInForce(context, before)).envVars : []
     for (const { name, from, value } of added) {
-      // What runs may refer to a source that was deleted since: discarding pending changes returns to it.
+      // The running version may refer to a source that was deleted since: discarding pending changes returns to it.
       const runs = inForce.some((one) => one.name === name && one.value === value && isSame(one.from, from!))
       if (!runs || (await find(from!))) await requireSource(context, find, owners, draft, from!)
       await pacer.after(value.length)
@@ -141,7 +141,7 @@ async function refuseMissingFields(
   await refuseReferred(context, owners, draft.appEnvId, 'A removed variable is referred to', uses)
 }
 
-/** Refuses to delete what other environments refer to, and names those that the caller may see (M2). */
+/** Refuses to delete a source that other environments refer to, and names those that the caller may see (M2). */
 export async function refuseReferred(
   context: Context,
   { account, membership }: Owners,

@@ -20,7 +20,7 @@ export interface DataPlace {
   load(source: CopySource, restoreId: string, signal: AbortSignal): Promise<void>
 }
 
-/** A requested copy of data, and what it is of. */
+/** A requested copy, and the environment and data that it copies. */
 export type Work = { kind: 'backup'; id: string; of: Backup } | { kind: 'restore'; id: string; of: Restore }
 
 /** `giveUp`: what to tell if that does not change; null if it surely will. */

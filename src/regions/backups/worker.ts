@@ -199,7 +199,7 @@ export class BackupWorker {
     this.#waitingSinceMs.delete(work.id)
   }
 
-  /** The environment is down until its move goes on or is given up, so a move waits for an engine only so long. */
+  /** The environment is down until its move continues or is canceled, so a move waits for an engine only this long. */
   #isOverdue({ id, of }: Work): boolean {
     if (!of.ofMove) return false
     const nowMs = this.#deps.clock.monotonicMs()
@@ -208,7 +208,7 @@ export class BackupWorker {
     return nowMs - sinceMs >= patienceMs
   }
 
-  /** Programs of the image may have printed what they know. */
+  /** Programs of the image may have printed secrets. */
   async #masked({ of }: Work, failure: string | null): Promise<string | null> {
     return failure && (await this.#deps.masks.of(of.appEnvId, null))(failure)
   }
@@ -247,7 +247,7 @@ async function activeWork(tx: Tx, regions?: readonly string[]): Promise<Work[]> 
   const work: Work[] = []
   for (const one of [...backups, ...restores]) {
     const region = one.of.region ?? (await regionsOfEnvironment(tx, one.of.appEnvId))?.region
-    // What is left of a deleted environment anyone may end.
+    // Any control plane may end the work that a deleted environment left.
     if (regions === undefined || region === undefined || regions.includes(region)) work.push(one)
   }
   return work.sort((a, b) => (a.of.createdAt < b.of.createdAt ? -1 : 1))

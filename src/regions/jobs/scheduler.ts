@@ -65,7 +65,7 @@ export class JobScheduler {
   }
 
   async #pass(): Promise<void> {
-    // Read before the rows: a call that ends meanwhile may have changed its row since, and leads to another pass.
+    // Read before the rows: a call that ends in between may have changed its row, and causes another pass.
     const calls = this.#containers.calls()
     const live = await this.#load()
     // List after reading the rows: a container of an acknowledged attempt that is missing from the list is lost.

@@ -10,7 +10,7 @@ interface ClusterAccountsDeps {
   options: ClusterOptions
 }
 
-/** The namespaces of accounts, with what limits them. */
+/** The namespaces of accounts, with their limits. */
 export class ClusterAccounts {
   readonly #deps: ClusterAccountsDeps
   readonly #applied = new Map<string, AppliedObjects>()
@@ -19,7 +19,7 @@ export class ClusterAccounts {
     this.#deps = deps
   }
 
-  /** Applies what is not there yet. */
+  /** Applies the objects that are missing. */
   async ensure(accountId: string, { zCloudLimit }: Account['settings']): Promise<void> {
     const { client, installationId, options } = this.#deps
     const applied = this.#applied.get(accountId) ?? new AppliedObjects()

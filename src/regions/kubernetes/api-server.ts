@@ -9,7 +9,7 @@ const callTimeoutMs = 15_000
 const silenceMs = 150_000
 /** Connections that are kept open, for all calls of a region. */
 const mostConnections = 32
-/** Of an object only what every kind has: the rest of a large list, or of a Secret, is of no interest. */
+/** Requests only the metadata of objects, not the rest of a large list or of a Secret. */
 const metadataOnly = 'application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata'
 
 interface Body {
@@ -41,7 +41,7 @@ export class ApiRefusal extends Error {
 export class ClusterConfig extends KubeConfig {
   #agent: { key: string; agent: https.Agent } | null = null
 
-  /** Throws `ApiRefusal`, or what the connection failed with. */
+  /** Throws `ApiRefusal`, or the error of the connection. */
   async getJson<T>(path: string, query: Record<string, string>, accept?: string): Promise<T> {
     const how = { signal: AbortSignal.timeout(callTimeoutMs), accept }
     const answer = await this.#call('GET', path, query, how)

@@ -5,23 +5,23 @@ import { kindOf } from './kinds.ts'
 import type { Manifest } from './manifests/workload.ts'
 
 interface AppliedObject {
-  /** Of the manifest; its text may have variables. */
+  /** Hash of the manifest, whose text may contain variables. */
   hash: string
-  /** Null: the cluster refused it, and keeps what it had. */
+  /** Null: the cluster refused it, and keeps its previous object. */
   metadata: Pick<ObjectMetadata, 'uid' | 'generation'> | null
   lastWrite: string | null
 }
 
-/** The objects of an environment or an account as they were last applied, to apply only what is different. */
+/** The last applied objects of an environment or an account, so that only differing ones are applied. */
 export class AppliedObjects {
   #objects = new Map<string, AppliedObject>()
 
-  /** Whether the manifest is what was applied last. */
+  /** Whether the manifest equals the last applied one. */
   has(manifest: Manifest): boolean {
     return this.#objects.get(keyOfManifest(manifest))?.hash === hashOf(manifest)
   }
 
-  /** `metadata`: what the cluster answered; null: it keeps what it had. */
+  /** `metadata`: the answer of the cluster; null: the cluster keeps its previous object. */
   add(manifest: Manifest, metadata: ObjectMetadata | null): void {
     const lastWrite = metadata && lastWriteOf(metadata)
     const { uid = '', generation } = metadata ?? {}
@@ -66,7 +66,7 @@ const watchedKinds: ReadonlySet<string> = new Set([
   'PostgresCluster',
 ])
 
-/** Objects of some kinds, with what tells that one was changed. */
+/** Objects of some kinds, with the fields that reveal a change. */
 export interface ListedObjects {
   kinds: ReadonlySet<string>
   lastWrites: ReadonlyMap<string, string>

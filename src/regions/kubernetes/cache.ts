@@ -9,14 +9,14 @@ import { heldAnnotation, label } from './manifests/workload.ts'
 import { servesItself } from './pods.ts'
 import type { WorkloadObject, WorkloadPod } from './status.ts'
 
-/** What the cluster has of one environment. */
+/** The objects of one environment in the cluster. */
 export interface Observed {
   deployment: WorkloadObject | undefined
-  /** Of Knative. */
+  /** Knative Service of a function. */
   service: WorkloadObject | undefined
-  /** Of a database. */
+  /** Only for databases. */
   statefulSet: WorkloadObject | undefined
-  /** Of CloudNativePG. */
+  /** `Cluster` object of CloudNativePG. */
   postgres: WorkloadObject | undefined
   pods: WorkloadPod[]
 }
@@ -46,7 +46,7 @@ interface ClusterCacheOptions {
   clock: Clock
   server: () => Pick<ClusterConfig, 'getJson' | 'lines'>
   installationId: string
-  /** Of the region: another one may have its own in the same cluster. */
+  /** Prefix of this region: another region may have its own in the same cluster. */
   namespacePrefix: string
 }
 
@@ -58,8 +58,8 @@ interface CacheListener {
 }
 
 /**
- * What the cluster has of this installation, followed by watches. Values are the parts that are read, so that the memory
- * does not grow with what others write into the objects.
+ * The objects of this installation in the cluster, kept current by watches. Only the fields that are read are kept, so
+ * that the memory does not grow with fields that others write.
  */
 export class ClusterCache {
   readonly #options: ClusterCacheOptions
@@ -215,7 +215,7 @@ function partsOfMetadata({ metadata }: Identified) {
   return { name, namespace, uid, generation, labels, resourceVersion, creationTimestamp, deletionTimestamp }
 }
 
-/** Of an object of a watch, what is kept in memory. */
+/** The part of a watched object that is kept in memory. */
 export function partsOfWorkload(object: WorkloadObject): WorkloadObject {
   const { replicas, template } = object.spec ?? {}
   const { labels, annotations } = template?.metadata ?? {}

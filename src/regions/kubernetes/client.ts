@@ -18,20 +18,20 @@ interface Page<T> {
   metadata: { continue?: string }
 }
 
-/** What is read of an object that Longshore applied: which one it is, whose, and who wrote into it when. */
+/** The fields that are read of an applied object: its identity, its owner, and the times and authors of writes to it. */
 export interface ObjectMetadata {
   name: string
   namespace?: string
   uid: string
   labels?: Record<string, string>
   ownerReferences?: { controller?: boolean }[]
-  /** Set: it ends as soon as what uses it does. */
+  /** Set: the object is being deleted, and disappears once its last user is gone. */
   deletionTimestamp?: string
   generation?: number
   managedFields?: { manager: string; time?: string; subresource?: string }[]
 }
 
-/** What is used of the WebSocket of a pod's channels; the library's type lacks the methods of Node's own. */
+/** The part of a pod's WebSocket that is used; the library's type lacks the methods of Node's own. */
 export interface PodSocket {
   readonly protocol: string
   send(data: Buffer, done: (error?: Error) => void): void
@@ -68,7 +68,7 @@ export class ClusterClient {
   readonly #source: CredentialSource
   #opened: ClusterConfig | null = null
 
-  /** Reads the credentials with the first call, so that a cluster without any is away and nothing else. */
+  /** Reads the credentials with the first call, so that missing credentials only make this cluster unreachable. */
   constructor(source: CredentialSource) {
     this.#source = source
   }
@@ -84,7 +84,7 @@ export class ClusterClient {
     this.#opened = null
   }
 
-  /** Server-side apply under Longshore's field manager: repairs what others changed in its fields. */
+  /** Server-side apply under Longshore's field manager: reverts changes by others to its fields. */
   async apply(object: Manifest): Promise<ObjectMetadata> {
     const { namespace, name } = object.metadata
     const path = pathOf(kindOf(object), namespace, name)
@@ -126,7 +126,7 @@ export class ClusterClient {
     return (await orMissing(() => this.config.getJson(pathOf(kind), { limit: '1' }))) !== null
   }
 
-  /** Unknown objects are ignored. What belongs to the object is removed in the background. */
+  /** Unknown objects are ignored. Dependents of the object are removed in the background. */
   async delete(kind: Kind, namespace: string, name: string, graceSeconds?: number): Promise<void> {
     const grace: Record<string, string> =
       graceSeconds === undefined ? {} : { gracePeriodSeconds: String(graceSeconds) }
@@ -134,7 +134,7 @@ export class ClusterClient {
     await orMissing(() => this.config.change('DELETE', pathOf(kind, namespace, name), query))
   }
 
-  /** Exactly this object: one that took its name since is left alone, and one that is gone is ignored. */
+  /** Deletes exactly this object: a later object of the same name stays, and a missing one is ignored. */
   async deleteOne(kind: Kind, { namespace = '', name, uid }: ObjectMetadata): Promise<void> {
     const options = { propagationPolicy: 'Background', preconditions: { uid } }
     const body = { type: 'application/json', text: JSON.stringify(options) }
@@ -142,7 +142,7 @@ export class ClusterClient {
     await orMissing(change, [404, 409])
   }
 
-  /** The metadata of an object; null: there is none. Of a Secret it takes no permission to read. */
+  /** The metadata of an object; null if there is none. For a Secret this needs no permission to read. */
   async identify(kind: Kind, namespace: string, name: string): Promise<ObjectMetadata | null> {
     const path = pathOf(kind, namespace, name)
     const found = await orMissing(() =>
@@ -162,13 +162,13 @@ export class ClusterClient {
     return this.#merge(pathOf('Pod', namespace, name), { spec: { schedulingGates: null } })
   }
 
-  /** Changes fields of an object; one that is gone is ignored. */
+  /** Changes fields of an object; a missing object is ignored. */
   async #merge(path: string, fields: object): Promise<void> {
     await orMissing(() => this.config.change('PATCH', path, {}, mergePatch(fields)))
   }
 
   /**
-   * Opens a connection of channels to a pod, such as its `exec`; `onFrame` gets what comes out of each channel. The library
+   * Opens a connection with channels to a pod, such as its `exec`; `onFrame` gets the output of each channel. The library
    * waits for ever for a node that does not answer, so `signal` and a time limit end the opening.
    */
   async podSocket(
@@ -274,7 +274,7 @@ async function called<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null for what the cluster does not have: it answers with one of these statuses. */
+/** Null for a missing object or kind: the cluster answers with one of these statuses. */
 async function orMissing<T>(call: () => Promise<T>, statuses: readonly number[] = [404]): Promise<T | null> {
   try {
     return await call()

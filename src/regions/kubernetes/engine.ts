@@ -30,7 +30,7 @@ interface ClusterEngineDeps {
   log: Log
 }
 
-/** What the platform needs of a cluster besides `ClusterRegion`: builds, attempts of jobs, and what works there. */
+/** The parts of a cluster that `ClusterRegion` does not cover: builds, attempts of jobs, and working capabilities. */
 export class ClusterEngine implements Engine {
   readonly kind = 'kubernetes'
   readonly volumes: VolumeCopies
@@ -56,7 +56,7 @@ export class ClusterEngine implements Engine {
     }
   }
 
-  /** What the regions file asks for and does not work, as last checked. */
+  /** Capabilities that the regions file requests but that did not work at the last check. */
   get missing(): readonly MissingCapability[] {
     return this.#facts.missing
   }
@@ -75,12 +75,12 @@ export class ClusterEngine implements Engine {
     return this.#problem
   }
 
-  /** A cluster that is away is no reason not to start: its workloads keep running, and other regions serve. */
+  /** An unreachable cluster does not stop the start: its workloads keep running, and other regions serve. */
   async open(): Promise<void> {
     await this.check()
   }
 
-  /** Finds out what the cluster has and sets `problem`. Logs what has become different. */
+  /** Checks the features of the cluster and sets `problem`. Logs changes. */
   async check(): Promise<void> {
     const { client, wants, log } = this.#deps
     try {

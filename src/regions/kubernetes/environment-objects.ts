@@ -33,7 +33,7 @@ export class EnvironmentObjects {
   readonly #secrets = new Map<string, string>()
   /** The cluster may have an autoscaler of it: of the time before this process, or of the last version applied. */
   #mayScale = true
-  /** The cluster may have an Ingress of the time before the region had a gateway. */
+  /** The cluster may still have an Ingress from before the region had a gateway. */
   #mayHaveIngress = true
 
   constructor(appEnvId: string, deps: EnvironmentObjectsDeps) {
@@ -42,7 +42,7 @@ export class EnvironmentObjects {
     this.#names = new OwnedNames(appEnvId, deps)
   }
 
-  /** The next `apply` applies all of them, whatever is known of them. */
+  /** The next `apply` applies all objects, even unchanged ones. */
   forget(): void {
     this.#applied.clear()
   }
@@ -59,8 +59,8 @@ export class EnvironmentObjects {
   }
 
   /**
-   * Applies what is different from last time. Returns why the cluster refuses the version; null if it takes it. Throws
-   * while the cluster has objects of a deleted environment of the same name.
+   * Applies objects that differ from the last applied ones. Returns why the cluster refuses the version; null if it accepts
+   * it. Throws while the cluster has objects of a deleted environment of the same name.
    */
   async apply(
     view: EnvironmentView,
@@ -104,7 +104,7 @@ export class EnvironmentObjects {
     return this.#deps.accounts.ensure(environment.accountId, account.settings)
   }
 
-  /** The variables of versions that are over, also of those that were replaced on their way; their pods have read them. */
+  /** Removes the variables of versions that have ended or were replaced in progress; their pods have read them. */
   async dropVariables(
     { environment }: EnvironmentView,
     kept: RolloutView | null,
@@ -134,7 +134,7 @@ export class EnvironmentObjects {
     this.#secrets.clear()
   }
 
-  /** Nothing more of it is applied: another environment may take its name. */
+  /** Applies no more objects of this environment: another environment may take its name. */
   release(): void {
     this.#names.release()
   }

@@ -21,8 +21,8 @@ import type { WorkloadPod } from './status.ts'
 import { appState, functionState, type RolloutState } from './status.ts'
 
 /**
- * How closely an environment is looked at: whether the cluster has other pods of it or lost something; also whether
- * something else is stored; or all its objects are applied again.
+ * Depth of a pass. `events`: compares pods and lost objects in the cluster; `stored`: also the stored rows; `all`: applies
+ * all objects again.
  */
 export type Depth = 'events' | 'stored' | 'all'
 
@@ -30,8 +30,8 @@ export type Depth = 'events' | 'stored' | 'all'
 const applyAllEveryMs = 600_000
 
 /**
- * How long a version that moves here has to be ready before clients are sent to its address: an ingress controller that
- * does not know its pods yet answers 404, and most know them after one or two seconds.
+ * How long a version that moves here has to be ready before clients are sent to its address: an ingress controller answers
+ * 404 until it has learned the pods, which usually takes one or two seconds.
  */
 const routeLagMs = 5_000
 
@@ -48,7 +48,7 @@ interface ClusterEnvironmentDeps extends EnvironmentObjectsDeps {
   removeJobs(appEnvId: string): Promise<void>
 }
 
-/** One environment in a cluster: applies its objects, and stores what became of them. */
+/** One environment in a cluster: applies its objects, and stores their state. */
 export class ClusterEnvironment {
   readonly #appEnvId: string
   readonly #deps: ClusterEnvironmentDeps
@@ -62,7 +62,7 @@ export class ClusterEnvironment {
   #isRemoved = false
   /** A version that is ready but not promoted, and since when. */
   #readySince: { rolloutId: string; atMs: number } | null = null
-  /** The version that is on its way, and since when: what waited before, as for the cluster, is no failure of it. */
+  /** The version in progress, and since when: earlier waits, as for the cluster, are no failure of the version. */
   #appliedSince: { rolloutId: string; wallMs: number } | null = null
   #applyAllAtMs: number
 
@@ -95,7 +95,7 @@ export class ClusterEnvironment {
     return isOld || !isAsApplied ? 'all' : 'stored'
   }
 
-  /** Resolves to false once nothing of it is left here. */
+  /** Resolves to false once the environment has nothing left here. */
   async look(observed: Observed | undefined, depth: Depth): Promise<boolean> {
     const pods = observed?.pods ?? []
     const seen = JSON.stringify(
@@ -146,7 +146,7 @@ export class ClusterEnvironment {
     }
     this.#images.look(view, ended)
     const pods = observed?.pods ?? []
-    // A pod that is to end counts as ended after a while, though the cluster still has it.
+    // A pod that is to end counts as ended after a while, even if the cluster still has it.
     const isSame = seen === this.#podsSeen && !pods.some(({ metadata }) => metadata.deletionTimestamp)
     const fresh = isSame ? [] : await this.#storePods(view, pods)
     this.#podsSeen = seen
@@ -160,11 +160,11 @@ export class ClusterEnvironment {
     return true
   }
 
-  /** Whatever is observed: a version that failed or was stopped leaves a volume and nothing else. */
+  /** Runs even if no workload is observed: a version that failed or was stopped may leave just a volume. */
   async #removeDeleted(observed: Observed | undefined): Promise<boolean> {
     this.#images.abort()
     await this.#deps.removeJobs(this.#appEnvId)
-    // What ends only with its pods is not looked for again in each pass until then.
+    // Objects that end only with their pods are not looked up again in each pass until then.
     if (!this.#isRemoved || workloadsIn(observed).length > 0)
       await this.#objects.remove(observed, { endsCopies: true })
     this.#objects.release()
@@ -173,7 +173,7 @@ export class ClusterEnvironment {
     return observed !== undefined
   }
 
-  /** Applies what should run; true while it is on its way. */
+  /** Applies the desired workload; true while it is in progress. */
   async #converge(view: EnvironmentView, observed: Observed | undefined): Promise<boolean> {
     const { environment, app, current, wanted } = view
     const { rollouts } = this.#deps
@@ -188,7 +188,7 @@ export class ClusterEnvironment {
       return wanted !== null
     }
     const version = next ?? current
-    // The first version failed, or was stopped on its way: what it left would go on running.
+    // The first version failed, or was stopped in progress: its objects would keep running.
     if (!version && observed) await this.#objects.remove(observed, { keepsData: true })
     const refused = version && (await this.#objects.apply(view, version, observed))
     if (next && this.#appliedSince?.rolloutId !== next.rollout.rolloutId)
@@ -200,10 +200,10 @@ export class ClusterEnvironment {
     const { rolloutId } = next.rollout
     if (state.is !== 'ready') this.#readySince = null
     if (state.is === 'progressing') return true
-    // What serves elsewhere serves on meanwhile.
+    // The other region keeps serving until the route here has had time to take effect.
     if (state.is === 'ready' && environment.servedFrom !== undefined && this.#lacksRoute(rolloutId))
       return true
-    // Before it is stored that they are over: a program that ends in between finds them again.
+    // Before the outcome is stored: if this process ends in between, the next pass finds the variables again.
     if (!app.isDatabase)
       await this.#objects.dropVariables(view, state.is === 'ready' ? next : current, [current, next])
     if (state.is === 'ready') await rollouts.promote(appEnvId, rolloutId)

@@ -4,7 +4,7 @@ import { ApiRefusal, type ClusterConfig } from './api-server.ts'
 
 /** Objects in one response. */
 const pageSize = '500'
-/** The server ends a watch after so long, and it goes on with a new one. */
+/** The server ends a watch after this time, and the informer starts a new one. */
 const watchSeconds = '300'
 const retryMs = 500
 const longestRetryMs = 5_000
@@ -15,7 +15,7 @@ interface Metadata {
   resourceVersion?: string
 }
 
-/** What an informer needs of the objects that it keeps. */
+/** The fields of an object that an informer needs. */
 export interface Watched {
   metadata: Metadata
 }
@@ -33,12 +33,12 @@ type WatchEvent<T> =
 interface InformerOptions<T> {
   clock: Clock
   server: () => Pick<ClusterConfig, 'getJson' | 'lines'>
-  /** Of the collection, such as `apis/apps/v1/deployments`. */
+  /** Path of the collection, such as `apis/apps/v1/deployments`. */
   path: string
   labelSelector: string
   /** Absent: every object with the labels. */
   accepts?(object: T): boolean
-  /** What is kept of an object: a cache of whole ones would be many times larger. */
+  /** The part of an object that is kept: a cache of whole objects would be many times larger. */
   keep(object: T): T
   /** With the object as it was before; null: it is new, or gone. */
   changed(now: T | null, before: T | null): void
@@ -52,8 +52,8 @@ export class NotListed extends Error {}
 
 /**
  * The objects of one kind with the labels, as the API server has them: a list by pages, then a watch from there. A watch
- * that ends goes on from the last event; where the server no longer has it (410 Gone), the list is read again and compared,
- * so that what was missed counts as a change.
+ * that ends is resumed at the last event. If the server no longer has that (410 Gone), the list is read again and compared,
+ * so that missed events count as changes.
  */
 export class Informer<T extends Watched> {
   readonly #options: InformerOptions<T>

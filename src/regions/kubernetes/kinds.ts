@@ -28,14 +28,14 @@ const extensionKinds: Readonly<Record<string, Kind>> = {
   'postgresql.cnpg.io/v1 Cluster': 'PostgresCluster',
 }
 
-/** Of an object to be applied. */
+/** The kind of an object to be applied. */
 export function kindOf({ apiVersion, kind }: Manifest): Kind {
   const name = extensionKinds[`${apiVersion} ${kind}`] ?? kind
   if (name in kinds) return name as Kind
   throw new Error(`${apiVersion} ${kind} is not among the kinds that Longshore writes`)
 }
 
-/** Of one object, or of the objects in all namespaces. */
+/** The path of one object, or of the objects in all namespaces. */
 export function pathOf(kind: Kind, namespace?: string, name?: string): string {
   const [version, collection] = kinds[kind]
   const api = `${version.includes('/') ? 'apis' : 'api'}/${version}`

@@ -15,7 +15,7 @@ export class NameClaims {
     return holder === appEnvId
   }
 
-  /** Nothing more is written for the environment. */
+  /** Frees the names of an environment once nothing more is written for it. */
   release(appEnvId: string): void {
     for (const [name, holder] of this.#holders) if (holder === appEnvId) this.#holders.delete(name)
   }
@@ -43,8 +43,8 @@ export class OwnedNames {
   }
 
   /**
-   * Throws `AppError('unavailable')` while an object of another environment has the name of one of these: to apply over
-   * it would take over its files, and its removal would take the new object along.
+   * Throws `AppError('unavailable')` while an object of another environment has the name of one of these: applying over it
+   * would take over its files, and its removal would also remove the new object.
    */
   async require(workload: string, manifests: readonly Manifest[]): Promise<void> {
     const { client, claims } = this.#deps
@@ -53,7 +53,7 @@ export class OwnedNames {
       const { namespace = '', name, labels } = manifest.metadata
       const kind = kindOf(manifest)
       const key = keyOf(kind, manifest.metadata)
-      // The name of what belongs to one version has the id of the version.
+      // The names of objects of one version contain its id.
       if (labels?.[label.rollout] !== undefined || this.#own.has(key)) continue
       const owner = (await client.identify(kind, namespace, name))?.labels?.[label.environment]
       if (owner !== undefined && owner !== this.#appEnvId) throw nameInUse(`${key} of ${owner}`)

@@ -35,7 +35,7 @@ const keptErrorBytes = 16_384
 const withVariables = (script: string) =>
   `while IFS= read -r line && [ -n "$line" ]; do export "$line"; done\n${script}`
 
-/** Runs a script in a container. Null if it succeeds, otherwise what it or the cluster says. */
+/** Runs a script in a container. Null if it succeeds, otherwise its output or the cluster's error. */
 export async function runInPod(
   client: ClusterClient,
   pod: ExecPod,

@@ -15,8 +15,8 @@ export function podIdOf({ metadata }: WorkloadPod): string {
 }
 
 /**
- * What ran in a pod, for usage metering: its container, and the one that it was before its last restart. Named by their
- * start, because the pods of a database have the same name one after the other.
+ * The runs of a pod's container for usage metering: the current one and the one before the last restart. They are named
+ * by their start, because successive pods of a database have the same name.
  */
 export function runsOfPod(pod: WorkloadPod, nowMs: number): MeteredContainer[] {
   const { state, lastState } = ownContainer(pod) ?? {}
@@ -34,7 +34,7 @@ export function runsOfPod(pod: WorkloadPod, nowMs: number): MeteredContainer[] {
   })
 }
 
-/** Far above what a kubelet needs to report the end of a container. */
+/** Far longer than a kubelet takes to report the end of a container. */
 const reportMs = 15_000
 
 /**
@@ -122,7 +122,7 @@ function observed(pod: WorkloadPod, nowMs: number) {
   const status = ownContainer(pod)
   const ended = status?.lastState?.terminated ?? status?.state?.terminated
   const isRunning = status?.state?.running !== undefined && lostAt(pod, nowMs) === null
-  // On a node that is away, the container's own status is the last one reported.
+  // On an unreachable node, the container's own status is the last one reported.
   const isUnready = pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'False')
   return {
     desiredState: pod.metadata.deletionTimestamp ? ('end' as const) : ('run' as const),
@@ -148,12 +148,12 @@ function ownContainer(pod: WorkloadPod) {
 
 const operatorLabels = { cluster: 'cnpg.io/cluster', role: 'cnpg.io/instanceRole', job: 'cnpg.io/jobRole' }
 
-/** The container of the tenant; CloudNativePG has a name of its own for that of PostgreSQL. */
+/** The container of the tenant; CloudNativePG has its own name for the container of PostgreSQL. */
 export function containerNameIn({ metadata }: WorkloadPod): string {
   return metadata.labels && operatorLabels.cluster in metadata.labels ? 'postgres' : containerName
 }
 
-/** Not one that makes or copies the data of a database before its own pod starts. */
+/** Excludes pods that make or copy the data of a database before its own pod starts. */
 export function servesItself({ metadata }: WorkloadPod): boolean {
   return !(metadata.labels && operatorLabels.job in metadata.labels)
 }

@@ -5,7 +5,7 @@ import type { ClusterOptions } from './manifests/workload.ts'
 
 const timeoutMs = 5_000
 
-/** What the regions file asks for. */
+/** The settings of the regions file that are checked. */
 export interface PreflightOptions {
   functionDomain?: string | undefined
   ingressClass?: string | undefined
@@ -21,11 +21,11 @@ export interface ClusterFacts {
   hasKnative: boolean
   /** CloudNativePG, which runs PostgreSQL. */
   hasPostgres: boolean
-  /** What the file asks for, or every region has, and does not work here. */
+  /** Capabilities that the file requests, or that every region has, and that do not work here. */
   missing: readonly MissingCapability[]
 }
 
-/** Finds out what works in a cluster. Throws `AppError('unavailable')` when its API server cannot be used. */
+/** Checks which features a cluster has. Throws `AppError('unavailable')` if its API server cannot be used. */
 export async function preflight(client: ClusterClient, options: PreflightOptions): Promise<ClusterFacts> {
   const { functionDomain, ingressClass, gateway, tls, storageClass, prometheus, buildProblem } = options
   const hasKnative = await exists(client, 'apis/serving.knative.dev/v1')
@@ -61,7 +61,7 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
   return { hasKnative, hasPostgres, missing: missing.flat() }
 }
 
-/** True also for what may not be read: it may well be there. */
+/** True also for an object that may not be read: it may well exist. */
 async function exists(client: ClusterClient, path: string): Promise<boolean> {
   try {
     await client.read(path)
@@ -70,7 +70,7 @@ async function exists(client: ClusterClient, path: string): Promise<boolean> {
     const { cause } = error as Error
     if (!(cause instanceof ApiRefusal)) throw error
     if (cause.status === 403) return true
-    // 503: the API is registered, and what serves it is away.
+    // 503: the API is registered, but its server does not answer.
     if (cause.status === 404 || cause.status === 503) return false
     throw error
   }

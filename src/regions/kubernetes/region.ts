@@ -27,9 +27,9 @@ import { listObjects } from './resync.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const lookEveryMs = 2_000
-/** All that should be there is compared with what is there this often, which shows drift that no watch does. */
+/** Interval for comparing the desired with the actual objects, which finds drift that no watch reports. */
 const resyncEveryMs = 60_000
-/** What the cluster has is checked this often, and in every pass while it is away. */
+/** Interval for checking the capabilities of the cluster; while it is unreachable, every pass checks them. */
 const checkEveryMs = 30_000
 /** Environments that are worked on at the same time; of these, how many by a resync. */
 const lanes = 8
@@ -43,7 +43,7 @@ export interface ClusterRegionDeps {
   installationId: string
   client: ClusterClient
   cache: ClusterCache
-  /** Builds images, runs the attempts of jobs, and knows what the cluster has. */
+  /** Builds images, runs the attempts of jobs, and checks the features of the cluster. */
   engine: ClusterEngine
   db: Db
   clock: Clock
@@ -172,13 +172,13 @@ export class ClusterRegion {
     if (!this.#isMetering) await this.#usage.open()
     this.#isMetering = true
     await this.#requireCluster()
-    // While it was away, objects may have changed that no watch follows.
+    // During the outage, objects that no watch follows may have changed.
     if (this.#problem) this.#resyncAtMs = 0
     if (clock.monotonicMs() >= this.#resyncAtMs) await this.#resync()
     for (const [appEnvId, { isChanging }] of this.#environments)
       if (isChanging) this.#queue.add(appEnvId, 'cluster', 'stored')
     this.#queue.open()
-    // What runs is billed by the size of its pod, which is stored first.
+    // Running pods are billed by their size, which is stored first.
     await this.#queue.caughtUp()
     await this.#meter()
     this.#problem = null
@@ -186,7 +186,7 @@ export class ClusterRegion {
     this.#backups.wake()
   }
 
-  /** Compares everything: what the cluster lacks or others changed is applied again, behind what users change meanwhile. */
+  /** Compares everything and applies missing or changed objects again, after changes that users make meanwhile. */
   async #resync(): Promise<void> {
     const { db, clock, region, cache, client, installationId, options } = this.#deps
     this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
@@ -194,13 +194,13 @@ export class ClusterRegion {
     this.#accounts.compare(listed)
     const own = await db.read((tx) => listEnvironmentIdsIn(tx, [region]))
     const running = [...cache.environmentIds, ...cache.jobEnvironmentIds]
-    // Of a deleted environment the cluster may have a volume and nothing that is watched.
+    // A deleted environment may have left a volume in the cluster, but no object that a watch follows.
     const known = [...own, ...running, ...listed.environments.keys(), ...this.#environments.keys()]
     for (const appEnvId of new Set(known))
       this.#queue.add(appEnvId, 'background', this.#environment(appEnvId).depthFor(listed))
   }
 
-  /** Throws while the cluster is away. What is not known of it is not acted on. */
+  /** Throws if the cluster does not answer, so that no pass acts on unknown state. */
   async #requireCluster(): Promise<void> {
     const { cache, clock, engine, options } = this.#deps
     if (this.#problem) await engine.check()
@@ -216,13 +216,13 @@ export class ClusterRegion {
     if (cache.problem) throw clusterAway(cache.problem)
   }
 
-  /** An attempt that is missing counts as lost, so only a list that is current says anything. */
+  /** A missing attempt counts as lost, so only a current list may be used. */
   async #listJobs() {
     const isCurrent = this.#deps.cache.problem === null
     return { containers: isCurrent ? await this.#deps.engine.list() : [], isListed: () => isCurrent }
   }
 
-  /** Nothing else is left of them: their rows went with the environment. */
+  /** Removes the jobs of a deleted environment by their objects: their rows are gone already. */
   async #removeJobs(appEnvId: string): Promise<void> {
     const { cache, engine } = this.#deps
     for (const { job } of cache.jobs())
@@ -254,7 +254,7 @@ export class ClusterRegion {
 
   #failed(error: unknown): void {
     this.#queue.close()
-    // What waits for the cluster may have to be given up.
+    // Backups that wait for the cluster may have to be given up.
     this.#backups.wake()
     if (error instanceof NotListed) return
     const problem =

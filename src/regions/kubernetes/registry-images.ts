@@ -14,8 +14,8 @@ interface RegistryAddress {
 }
 
 /**
- * Why the nodes cannot pull an image, as far as the registry of the region tells: other registries are reachable from
- * the nodes only, and one that wants credentials is taken to have it.
+ * Why the nodes cannot pull an image, according to the registry of the region. Other registries are reachable from the
+ * nodes only, and a registry that requires credentials is assumed to have the image.
  */
 export async function registryProblem(
   registry: RegistryAddress | undefined,

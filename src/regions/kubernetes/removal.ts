@@ -19,13 +19,13 @@ interface Removal {
   secrets: ReadonlyMap<string, string>
   /** The environment exists, but no version of it should run: its volume stays. */
   keepsData: boolean
-  /** It was deleted: what copies its volume would keep that until its own end. */
+  /** The environment was deleted: also end copies of its volume, which would otherwise keep it until they end. */
   endsCopies: boolean
 }
 
 /**
- * Removes what the cluster has of an environment that was deleted, or runs in another region now. By its label and by
- * the ids of objects, never by their names: another environment may have these by now.
+ * Removes the objects of an environment that was deleted, or runs in another region now. Selects by its label and by the
+ * ids of objects, never by their names, which another environment may have by now.
  */
 export async function removeEnvironment(
   deps: RemovalDeps,
@@ -50,7 +50,7 @@ export async function removeEnvironment(
   }
   if (endsCopies) await remove(client, 'Job', await labeled(deps, 'Job', copyLabel, appEnvId))
   if (!keepsData) await remove(client, 'PersistentVolumeClaim', volumes)
-  // Last, because it is what the next pass would find.
+  // Last, so that after a failure the next pass finds the workloads and repeats the other steps.
   for (const [kind, { metadata }] of workloads) await client.deleteOne(kind, metadata)
 }
 
@@ -75,7 +75,7 @@ async function labeled(
   return found
 }
 
-/** What an operator made goes with the object that it made it for. */
+/** Objects that an operator made are left out: they are removed with the object they belong to. */
 async function remove(client: ClusterClient, kind: Kind, objects: readonly ObjectMetadata[]): Promise<void> {
   for (const one of objects)
     if (!one.deletionTimestamp && !one.ownerReferences?.some(({ controller }) => controller))

@@ -11,7 +11,7 @@ const kinds: readonly Kind[] = [
   ...(['Service', 'PersistentVolumeClaim', 'HorizontalPodAutoscaler', 'PodDisruptionBudget'] as const),
 ]
 
-/** What the cluster has of an installation of the kinds that no watch follows, by pages, and only who wrote it when. */
+/** Lists an installation's objects of the kinds that no watch follows, by pages, with metadata only. */
 export async function listObjects(
   client: ClusterClient,
   installationId: string,

@@ -9,7 +9,7 @@ interface Condition {
   lastTransitionTime?: string
 }
 
-/** What is read of a Deployment or a Knative Service. */
+/** The fields of a Deployment or a Knative Service that are read. */
 export interface WorkloadObject {
   metadata: {
     name: string
@@ -53,7 +53,7 @@ interface ContainerState {
   }
 }
 
-/** What is read of a pod. */
+/** The fields of a pod that are read. */
 export interface WorkloadPod {
   metadata: {
     name: string
@@ -72,7 +72,7 @@ interface Failure {
   message: string
 }
 
-/** `ready`: the version serves; `failed`: it will not start, and the one before serves on. */
+/** `ready`: the version serves; `failed`: it will not start, and the version before keeps serving. */
 export type RolloutState = { is: 'progressing' } | { is: 'ready' } | ({ is: 'failed' } & Failure)
 
 /** Restarts of a container after which its version counts as failed. */
@@ -167,7 +167,7 @@ export function cannotCreate(reason: string | undefined, message: string): boole
   return isRefused && !/failed to sync|timed out|deadline exceeded|failed to reserve/i.test(message)
 }
 
-/** The message of a kubelet, with what to do where that is known. */
+/** The message of a kubelet, with the remedy if there is a known one. */
 export function createAdvice(message: string): string {
   if (!message.includes('runAsNonRoot')) return message
   return `${message}. This region takes only images that run as another user than root: name its number with USER in the Dockerfile.`

@@ -21,13 +21,13 @@ interface ClusterVolumesDeps {
 /** How long a pod may take to start, or to end. */
 const patienceMs = 300_000
 const pollMs = 500
-/** In the volume, with the files of a restore until all are there. */
+/** A folder in the volume that holds the files of a restore until all have arrived. */
 const staging = '.longshore-restore'
 
 /** At the top of a disk of its own; only root can read or remove it. */
 const ownOfDisk = 'lost+found'
 
-/** GNU tar ends with 1 when a file changed while it was read. Some tars of BusyBox know no `--exclude`, nor `-p`. */
+/** GNU tar exits with 1 if a file changed during the read. Some tars of BusyBox have neither `--exclude` nor `-p`. */
 const dumpScript = `set --
 [ ! -d "$DIR/${ownOfDisk}" ] || set -- --exclude ./${ownOfDisk}
 tar -cf - "$@" -C "$DIR" .
@@ -85,7 +85,7 @@ export class ClusterVolumes implements VolumeCopies {
     await this.#withPod(spec, signal, run)
   }
 
-  /** The volume stays as it was until all files of the backup are in it. */
+  /** The volume does not change until all files of the backup are in it. */
   async load(spec: VolumeSpec, input: Readable, signal: AbortSignal): Promise<void> {
     await this.#untilGone(label.environment, spec, signal)
     await this.#withPod(spec, signal, (pod) => this.#run(pod, loadScript, spec, { input, signal }))
@@ -183,7 +183,7 @@ function isRunning({ metadata, status }: WorkloadPod): boolean {
   return !metadata.deletionTimestamp && !!status?.containerStatuses?.some(({ state }) => state?.running)
 }
 
-/** What the programs of an image say is the tenant's text. */
+/** Limit for output of an image's programs, which is the tenant's text. */
 const mostQuoted = 300
 
 function failureText(given: string): string {

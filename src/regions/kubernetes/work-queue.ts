@@ -1,4 +1,4 @@
-/** What goes first: what users change, what the cluster reports, what is only compared from time to time. */
+/** In order of urgency: changes by users, reports of the cluster, periodic comparisons. */
 const urgencies = ['user', 'cluster', 'background'] as const
 type Urgency = (typeof urgencies)[number]
 
@@ -11,7 +11,7 @@ interface Item<Task> {
 
 interface WorkQueueOptions<Task> {
   lanes: number
-  /** Of these, so many at most take what is not urgent, so that a change finds a lane. */
+  /** The most lanes that background tasks may take, so that a change always finds a free one. */
   backgroundLanes: number
   /** Never rejects. */
   work(key: string, task: Task): Promise<void>
@@ -20,8 +20,8 @@ interface WorkQueueOptions<Task> {
 }
 
 /**
- * Works through keys by urgency, a few at the same time and never one key twice at the same time. A key that is added
- * again while it waits is worked on once, and one that is added while it is worked on once more after that.
+ * Works through keys by urgency, several at a time but each key only once at a time. A key that is added again while it
+ * waits is still worked on once; a key that is added while it is worked on is worked on once more afterwards.
  */
 export class WorkQueue<Task> {
   readonly #options: WorkQueueOptions<Task>
@@ -33,7 +33,7 @@ export class WorkQueue<Task> {
   readonly #running = new Map<string, Item<Task>>()
   #isOpen = false
   #isEnded = false
-  /** Ends what waits for `caughtUp`. */
+  /** Ends the waits of `caughtUp`. */
   #interrupt = () => {}
 
   constructor(options: WorkQueueOptions<Task>) {
@@ -52,7 +52,7 @@ export class WorkQueue<Task> {
     this.#fill()
   }
 
-  /** What waits is worked on from now on. */
+  /** Starts work on queued tasks. */
   open(): void {
     this.#isOpen = !this.#isEnded
     this.#fill()
@@ -64,7 +64,7 @@ export class WorkQueue<Task> {
     this.#interrupt()
   }
 
-  /** Resolves when all that is urgent now has been worked on, or the queue is closed: then nothing waits for it. */
+  /** Resolves when all tasks that are urgent now are done, or when the queue is closed. */
   async caughtUp(): Promise<void> {
     if (!this.#isOpen) return
     const { user, cluster } = this.#waiting
@@ -74,7 +74,7 @@ export class WorkQueue<Task> {
     await Promise.race([Promise.all(all), interrupted])
   }
 
-  /** Closes for good; resolves when what was begun has ended. */
+  /** Closes for good; resolves when running tasks have ended. */
   async end(): Promise<void> {
     this.#isEnded = true
     this.close()

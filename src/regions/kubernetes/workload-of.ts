@@ -16,7 +16,7 @@ interface WorkloadDeps {
   clockScale: number
 }
 
-/** What should run of one version of an environment. */
+/** The desired workload of one version of an environment. */
 export function workloadOf(
   view: EnvironmentView,
   version: RolloutView,
@@ -31,7 +31,7 @@ export function workloadOf(
     environment.autoscaling.enabled && account.settings.allowAutoScaling && !app.isFunction && !app.isDatabase
   const effective = app.isFunction ? effectiveFunctionConfig(inForce.functionConfig, account.settings) : null
   const idleTimeoutSeconds = Math.ceil((effective?.idleTimeoutSeconds ?? 0) / clockScale)
-  // What a window wrote to the copy of a volume, a failure would lose.
+  // No window while a volume moves: a failure would lose the writes made during it.
   const stabilitySeconds = environment.volumeMove ? 0 : Math.ceil(healthCheck.stabilitySeconds / clockScale)
   const functionConfig = effective && { ...effective, idleTimeoutSeconds }
   return {

@@ -19,7 +19,7 @@ interface FollowedPod {
 }
 
 const batchMs = 20
-/** A mask compares a character up to so many times. */
+/** A mask compares a character at most this many times. */
 const comparesPerCharacter = 8
 const lastLinesRead = 30
 const copyTries = 4

@@ -12,9 +12,9 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 export type Origin = { rolloutId: string } | { jobRunId: string }
 
 interface KeptMask {
-  /** Of the sealed secrets, which have up to megabytes. */
+  /** Hash of the sealed secrets, which may be megabytes long. */
   hash: string
-  /** That the mask looks for, at most. */
+  /** Upper bound for the characters that the mask looks for. */
   characters: number
   mask: Mask
 }

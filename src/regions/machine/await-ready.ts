@@ -26,7 +26,7 @@ interface Waiting {
   health: { check: HealthCheck; limitMs: number } | null
   clock: Clock
   signal: AbortSignal
-  /** Gets what is worth reporting before there is a verdict. */
+  /** Gets warnings before there is a verdict. */
   report(message: string): void
 }
 

@@ -3,7 +3,7 @@ import type { HealthCheck } from '../../contract/health.ts'
 import type { Address } from '../../engines/engine.ts'
 import { acceptsConnections } from '../../engines/wait-until-listening.ts'
 
-/** What is wrong with a container that runs, in words of the platform. */
+/** The problem of a running container, in words of the platform. */
 export interface CheckProblem {
   reason: 'failing-checks' | 'unreachable'
   message: string

@@ -3,7 +3,7 @@ import type { Address, DatabaseSpec } from '../../engines/engine.ts'
 
 const pingTimeoutMs = 2_000
 
-/** What to send to a database, and how its first bytes show that it is ready. */
+/** The request to send to a database, and the first bytes of a reply that shows that it is ready. */
 interface Ping {
   /** Null if the server sends first. */
   hello: Buffer | null

@@ -86,7 +86,7 @@ export class EnvironmentPods {
     }
   }
 
-  /** Waits for the last output of an ended container: who reads of the failure looks there for its cause. */
+  /** Waits for the last output of an ended container: readers of the failure look there for its cause. */
   async #explained(pod: LivePod, failure: Failure): Promise<Failure> {
     if (!pod.ended) return failure
     const lines = await this.#deps.followers.lastLines(followed(pod), lastOutputMs)
@@ -184,7 +184,7 @@ export class EnvironmentPods {
     this.#events.wake()
   }
 
-  /** Ends and removes the container in the background, so that a slow stop delays nothing. */
+  /** Ends and removes the container in the background, so that a slow stop delays no other work. */
   async remove(pod: LivePod | undefined): Promise<void> {
     if (!pod || pod.removing) return
     pod.removing = true

@@ -98,7 +98,7 @@ export class EnvironmentWorker {
     this.#pods.abortStarts()
   }
 
-  /** F2, F3: how many containers the gateway wants for a function. */
+  /** F2, F3: the number of containers that the gateway requests for a function. */
   desire(containers: number): void {
     this.#gatewayDesired = containers
     if (containers > 0 && this.#backoff.isHolding)
@@ -120,7 +120,7 @@ export class EnvironmentWorker {
     this.#checks.look([pod])
   }
 
-  /** What the engines list of it, requested at `listedAtMs`; a region whose engine did not answer is unknown. */
+  /** Takes the engines' listing, requested at `listedAtMs`. In a region whose engine did not answer, the state is unknown. */
   observe(
     containers: readonly EngineContainer[],
     listedAtMs: number,
@@ -156,7 +156,7 @@ export class EnvironmentWorker {
         containerName: containerNameOf(pod.record),
         address: pod.address as NonNullable<typeof pod.address>,
         rolloutId: pod.record.rolloutId,
-        // Of neither version: it ends with the next pass, and its requests are counted until then.
+        // A pod of neither version ends with the next pass; until then its requests are counted.
         draining:
           pod.record.desiredState === 'end' || pod.drained || !rolloutView(view, pod.record.rolloutId),
       }))
@@ -169,7 +169,7 @@ export class EnvironmentWorker {
     return this.#pods.prewarmedPodId
   }
 
-  /** What to measure in this environment now; null before the first read and after the deletion. */
+  /** The containers to measure in this environment now; null before the first read and after the deletion. */
   metricTargets(): MetricTarget | null {
     return this.#view && metricTargetOf(this.#view, this.#pods.all, this.#deps.engineOf)
   }
@@ -216,11 +216,11 @@ export class EnvironmentWorker {
     this.#rotation.look(view, this.#pods.ready)
   }
 
-  /** What there is to do here; null once nothing of an environment that moved is left. */
+  /** The part of the environment that runs here; null once an environment that moved away has left nothing. */
   #partHere(whole: EnvironmentView): EnvironmentView | null {
     const { isOwn, clock } = this.#deps
     if (isOwn(whole.environment.region)) return partIn(whole, isOwn)
-    // Its other runtime does not announce what it stores.
+    // The runtime of the other region does not announce its writes.
     this.#later(awayLookMs)
     const hasPods = this.#pods.all.length > 0
     return leftBehind(whole, this.#view, { isHere: isOwn, nowMs: clock.wallMs(), hasPods })

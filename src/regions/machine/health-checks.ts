@@ -5,7 +5,7 @@ import { type EnvironmentView, rolloutView } from '../rollouts/environment-view.
 import { type CheckProblem, checkContainer } from './container-check.ts'
 import type { LivePod } from './live-pod.ts'
 
-/** So many checks in succession must fail; one that passes is enough to be healthy again. */
+/** This many checks in succession must fail; one that passes makes the container healthy again. */
 const failuresNeeded = 2
 const portCheckMs = 1_000
 const checksInWindow = 4
@@ -15,10 +15,10 @@ const endReportedMs = 2_000
 const lookAgainMs = 200
 
 interface CheckEvents {
-  /** The environment as it was read last. */
+  /** The last read state of the environment. */
   view(): EnvironmentView | null
   checked(pod: LivePod, problem: CheckProblem | null): void
-  /** Whether the engine still has the container running; true when it does not say. */
+  /** Whether the engine still has the container running; true if it does not answer. */
   isRunning(pod: LivePod): Promise<boolean>
   /** A check that `hasCheckedSince` began has ended. */
   checkedNow(): void
@@ -32,7 +32,7 @@ export class HealthChecks {
   readonly #clock: Clock
   readonly #stabilityScale: number
   readonly #events: CheckEvents
-  /** The checked containers, and what ends the pause before the next check. */
+  /** The checked containers, each with the controller that ends the pause before its next check. */
   readonly #pauses = new Map<LivePod, AbortController>()
   #stopped = false
 

@@ -120,7 +120,7 @@ export class ImageCollector {
     }
   }
 
-  /** The versions whose images can go, and whether containers that are stopping still use one that should. */
+  /** The versions whose images can be removed, and whether containers that are stopping still use such an image. */
   async #collectable(tx: Tx, appEnvId: string): Promise<{ found: Content[]; isDraining: boolean }> {
     const environment = await findEnvironment(tx, { appEnvId })
     if (!environment) return { found: [], isDraining: false }
@@ -144,7 +144,7 @@ export class ImageCollector {
   }
 }
 
-/** Of the row as it is by now: a version may have been built in another region while images were removed. */
+/** Reads the row again: a version may have been built in another region while images were removed. */
 async function forgetRemoved(
   tx: Tx,
   contentId: string,

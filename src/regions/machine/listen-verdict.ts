@@ -34,7 +34,7 @@ export class ListenWatch {
     this.#expected = expected
   }
 
-  /** What to report once about an app that listens elsewhere so far: it may be wrong, or still start. */
+  /** A warning, once, for an app that listens elsewhere so far: it may be wrong, or still starting. */
   report(reading: ListenerReading, nowMs: number): string | null {
     if (!isElsewhere(reading, this.#expected)) this.#elsewhereSinceMs = null
     else this.#elsewhereSinceMs ??= nowMs

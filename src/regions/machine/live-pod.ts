@@ -60,7 +60,7 @@ export function newLivePod(record: PodRecord): LivePod {
   }
 }
 
-/** Adds to what is still to be stored of a pod. */
+/** Adds to the changes of a pod that are still to be stored. */
 export function note(pod: LivePod, change: Partial<PodRecord>, failure?: Observation['failure']): void {
   const unsaved = pod.unsaved
   const cause = failure ?? unsaved?.failure

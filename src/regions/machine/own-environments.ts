@@ -6,7 +6,7 @@ import { Worker } from '../../worker.ts'
 
 const lookEveryMs = 5_000
 
-/** The regions that the reconciler of a machine runs, where it does not run all of the store. */
+/** The regions that the reconciler of a machine runs, if it does not run the whole store. */
 export interface MachineScope {
   /** The name of the machine, where several share the store. */
   node?: string
@@ -17,7 +17,7 @@ interface OwnEnvironmentsDeps {
   db: Db
   clock: Clock
   log: Log
-  /** Absent: this control plane runs every environment, and learns of each change itself. */
+  /** Absent: this control plane runs every environment, and makes each change itself. */
   scope?: MachineScope | undefined
   /** Whether the reconciler has the environment: a deleted one has no row. */
   has(appEnvId: string): boolean
@@ -26,7 +26,7 @@ interface OwnEnvironmentsDeps {
 
 /**
  * Wakes the environments of this machine that were changed. Other control planes announce their changes; a comparison
- * of revisions finds what an announcement lost.
+ * of revisions finds changes whose announcement was lost.
  */
 export class OwnEnvironments {
   readonly #deps: OwnEnvironmentsDeps

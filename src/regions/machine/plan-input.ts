@@ -10,7 +10,7 @@ interface Observed extends Pick<PlanInput, 'trial' | 'leaving' | 'mayStart'> {
   nowMs: number
 }
 
-/** What the plan of an environment follows from. `pods`: without those being taken down. */
+/** The input of the plan of an environment. `pods`: without those being taken down. */
 export function planInput(
   view: EnvironmentView,
   pods: readonly LivePod[],

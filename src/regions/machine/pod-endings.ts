@@ -24,7 +24,7 @@ export function exitReason({ outOfMemory }: EngineContainer, wasReady: boolean):
   return wasReady ? 'exited' : 'exits-at-once'
 }
 
-/** Why it ended, for users: what happened, when, and where to look. */
+/** The reason of the end, for users: event, time, and place to look. */
 export function exitMessage(container: EngineContainer, wasReady: boolean, port: number | null): string {
   const when = wasReady ? 'while it served' : port === null ? '' : `before it listened on port ${port}`
   if (container.outOfMemory) {
@@ -34,7 +34,7 @@ export function exitMessage(container: EngineContainer, wasReady: boolean, port:
   return `The container ${how} ${when}`.trim().concat('. get-logs shows its output.')
 }
 
-/** How Node and Python say that an import leads nowhere. Names with other characters are not repeated. */
+/** The messages of Node and Python for a missing module. Names with other characters are not repeated. */
 const missing = /Cannot find (?:module|package) '([\w@./-]{1,100})'|No module named '?([\w.]{1,100})/
 
 /** The verdict of a container that exits at once, with the missing module that its last lines name. */

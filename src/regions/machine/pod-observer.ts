@@ -17,9 +17,9 @@ interface ObservedEnvironment {
   /** As it was read last. */
   readonly view: EnvironmentView | null
   wake(): void
-  /** Look again in so many milliseconds. */
+  /** Time until the next look, in milliseconds. */
   later(delayMs: number): void
-  /** Tells the gateway which containers take requests. */
+  /** Publishes the containers that take requests to the gateway. */
   publish(): void
 }
 
@@ -86,7 +86,7 @@ export class PodObserver {
       return
     }
     const lived = wasReady ? nowMs - pod.readyAtMs : 0
-    // After a restart of the control plane only the record says that it was ready.
+    // After a restart of the control plane, only the record shows that it was ready.
     const served = wasReady || pod.record.ready
     const message = exitMessage(container, served, this.#environment.view?.app.port ?? null)
     if (lived < shortLifeMs) this.#countFailure(pod, message)
@@ -101,7 +101,7 @@ export class PodObserver {
     this.#environment.publish()
   }
 
-  /** Containers of a function are new ones each time, so a loop goes on from one to the next. */
+  /** Containers of a function are new each time, so a crash loop continues from one to the next. */
   #loopSince({ record }: LivePod, at: string): string {
     const { rolloutId } = record
     const before = this.#lastExit?.rolloutId === rolloutId ? this.#lastExit : record

@@ -25,7 +25,7 @@ export interface StartEvents {
   wake(): void
 }
 
-/** What a start of a container depends on. */
+/** The inputs of a container start. */
 interface Start {
   view: EnvironmentView
   rollout: RolloutView

@@ -124,7 +124,7 @@ export class Reconciler {
     })
   }
 
-  /** What keeps the reconciler from working; null when all is well. */
+  /** The problem that keeps the reconciler from working; null if there is none. */
   get problem(): string | null {
     return this.#problem
   }
@@ -134,7 +134,7 @@ export class Reconciler {
     return this.#isListed(region) ? null : this.#problem
   }
 
-  /** Adopts what runs, removes orphans, tells the gateway all routes, then goes on by itself. */
+  /** Adopts running containers, removes orphans, publishes all routes to the gateway and starts the periodic work. */
   async start(): Promise<void> {
     const { usage } = this.#workerDeps
     await usage.open()

@@ -64,7 +64,7 @@ export class RequestRecorder {
   async #record(batches: readonly RequestBatch[]): Promise<void> {
     const { masks, log } = this.#deps
     const startMs = masks.spentMs
-    // Each report begins with another environment, so that none is left out for ever.
+    // Each report begins with another environment, so that none is left out permanently.
     const first = Math.floor(Math.random() * batches.length)
     for (const [index, { appEnvId, records }] of [
       ...batches.slice(first),

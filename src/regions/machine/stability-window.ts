@@ -14,8 +14,8 @@ interface WindowEvents {
 }
 
 /**
- * How long the version being brought in has been healthy. The store says since when; the time is measured in this
- * process on a clock that never steps, so a restart of the control plane begins the window again.
+ * How long the version being brought in has been healthy. The store has the start; the time is measured in this process
+ * on a clock that never steps, so a restart of the control plane begins the window again.
  */
 export class StabilityWindow {
   readonly #clock: Clock
@@ -32,7 +32,7 @@ export class StabilityWindow {
   state(view: EnvironmentView, pods: readonly LivePod[]): PlanInput['trial'] {
     const { wanted, environment } = view
     if (!wanted) return 'none'
-    // It ran before. What a window wrote to the copy of its volume, a failure would lose.
+    // The version ran before. During a window it would write to the copy of its volume, and a failure would lose that.
     if (environment.volumeMove) return 'passed'
     const { stability } = wanted.rollout
     const lengthMs = (wanted.healthCheck.stabilitySeconds * 1_000) / this.#scale

@@ -33,7 +33,7 @@ export interface WorkerDeps {
   look(): void
   /** Another version of the environment serves now: images of old ones can go. */
   deployed(appEnvId: string): void
-  /** The environment runs elsewhere, and nothing of it is left here. */
+  /** The environment runs elsewhere, and this machine has nothing left of it. */
   left(appEnvId: string): void
   /** Removes containers, files and logs of a deleted environment. */
   cleanUp(appEnvId: string): Promise<void>

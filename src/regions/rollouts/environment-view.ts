@@ -30,7 +30,7 @@ export interface EnvironmentView {
   account: Account
   current: RolloutView | null
   wanted: RolloutView | null
-  /** Whose containers take requests: the current one, or the wanted one in its stability window if nothing else serves. */
+  /** The rollout whose containers take requests: the current one, or the wanted one in its stability window if it is alone. */
   serving: RolloutView | null
   pods: PodRecord[]
   /** Why no version ever served: the failure of the newest deployment of an environment without a current one. */
@@ -52,7 +52,7 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       const rollout = rolloutId === null ? null : await findRollout(tx, rolloutId)
       const content = rollout && (await findContent(tx, rollout.contentId))
       if (!rollout || !content) return null
-      // What takes effect without new containers is in `applied` once the rollout serves (3.3).
+      // Settings that take effect without new containers are in `applied` once the rollout serves (3.3).
       const { healthCheck } =
         rolloutId === environment.currentRolloutId ? environment.applied : rollout.settings
       return { rollout, content, healthCheck: effectiveHealthCheck(app, healthCheck) }

@@ -98,7 +98,7 @@ export class ImageBuilder {
       .filter((variable) => variable.isSecret)
       .map(({ name }) => name)
     return this.#queue.run(environment.accountId, signal, async () => {
-      // Begins here: the wait for a place is not the build's own time.
+      // The build's time begins here: it excludes the wait for a place.
       const deadline = AbortSignal.timeout(buildTimeoutMs)
       const built = await this.#deps
         .builder({

@@ -52,8 +52,8 @@ export class RolloutImage {
   }
 
   /**
-   * `ended` is the count from before the view was read. If an attempt ended since then, the view may lack its image: to
-   * begin again would replace the image of containers that start from it. `finished` wakes a pass with another view.
+   * `ended` is the count from before the view was read. If an attempt ended since then, the view may lack its image, and
+   * another build would replace the image of starting containers. `finished` wakes a pass with a new view.
    */
   look(view: EnvironmentView, ended: number): void {
     const { wanted } = view

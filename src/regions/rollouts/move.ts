@@ -3,8 +3,8 @@ import type { EnvironmentView, RolloutView } from './environment-view.ts'
 type IsHere = (region: string) => boolean
 
 /**
- * What the runtime of some regions has to do with an environment: the versions and containers there. While an environment
- * moves, each of two runtimes has a part.
+ * The part of an environment that belongs to the runtime of some regions: its versions and containers there. While an
+ * environment moves, two runtimes have a part each.
  */
 export function partIn(view: EnvironmentView, isHere: IsHere): EnvironmentView {
   const only = (version: RolloutView | null) => (version && isHere(version.rollout.region) ? version : null)
@@ -16,10 +16,10 @@ export function partIn(view: EnvironmentView, isHere: IsHere): EnvironmentView {
   }
 }
 
-/** How long the version before a move serves on, so that clients can change over to the new address. */
+/** How long the version before a move keeps serving, so that clients can change over to the new address. */
 const overlapMs = 60_000
 
-/** It moved away a moment ago: what ran here still serves. With a volume it does not: its data has moved. */
+/** The environment has just moved away: its containers here still serve. With a volume they do not, as their data has moved. */
 export function servesOn({ environment, current }: EnvironmentView, isHere: IsHere, nowMs: number): boolean {
   if (isHere(environment.region) || environment.desiredState === 'stopped' || !current) return false
   if (environment.applied.useVolume) return false
@@ -28,8 +28,8 @@ export function servesOn({ environment, current }: EnvironmentView, isHere: IsHe
 }
 
 /**
- * What a machine has to do of an environment that runs in a region elsewhere, where `last` is what it did before; null
- * once nothing of it is left here.
+ * The remaining work of a machine for an environment that now runs elsewhere; null once nothing of it is left here.
+ * `last` is the view of the previous pass.
  */
 export function leftBehind(
   whole: EnvironmentView,

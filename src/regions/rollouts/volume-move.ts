@@ -43,7 +43,7 @@ export async function beginCopy(
   environment.volumeMove = { step: 'copy', backupId: backup.backupId }
 }
 
-/** A backup or restore of a move has ended: what follows is stored with its outcome, so that a crash loses neither. */
+/** A backup or restore of a move has ended: the next step is stored with its outcome, so that a crash loses neither. */
 export async function copyEnded(tx: Tx, ended: Backup | Restore, now: string): Promise<void> {
   const environment = await findEnvironment(tx, { appEnvId: ended.appEnvId })
   const move = environment?.volumeMove
@@ -68,7 +68,7 @@ export async function copyEnded(tx: Tx, ended: Backup | Restore, now: string): P
 /** How long a copy may wait to begin. */
 const patienceMs = 300_000
 
-/** Ends a move whose next copy does not begin: its region is away, or no control plane runs it. */
+/** Ends a move whose next copy does not begin: its region is unreachable, or no control plane runs it. */
 export async function giveUpIdleCopy(tx: Tx, environment: Environment, nowMs: number): Promise<boolean> {
   const { backupId, restoreId } = environment.volumeMove ?? {}
   const restore = restoreId === undefined ? null : await findRestore(tx, restoreId)
@@ -94,7 +94,7 @@ interface MoveDeps {
   }
 }
 
-/** What a move with a volume needs of a runtime beside containers; false if that is not done, or has changed the view. */
+/** Does the steps of a move that are not about containers; false while one is unfinished, or if it changed the view. */
 export async function continueMove(whole: EnvironmentView, deps: MoveDeps): Promise<boolean> {
   const { appEnvId, region, wantedRolloutId, volumeMove, leftVolumeIn } = whole.environment
   const { rollouts } = deps
@@ -115,7 +115,7 @@ export async function continueMove(whole: EnvironmentView, deps: MoveDeps): Prom
   })
 }
 
-/** The version being brought in, once its image is there and it waits for no volume. */
+/** The version being brought in, once it has its image and need not wait for a volume. */
 export function startable({ environment, wanted }: EnvironmentView): RolloutView | null {
   return environment.volumeMove?.step !== 'prepare' && hasImage(wanted) ? wanted : null
 }
@@ -124,7 +124,7 @@ function hasImage(wanted: RolloutView | null): boolean {
   return wanted?.rollout.status === 'DEPLOYING' && wanted.rollout.region in wanted.content.images
 }
 
-/** Removes what a move left in a region, once nothing runs there and nothing is copied there; false if that is not so yet. */
+/** Removes the leftovers of a move from a region; false while containers or a copy there still need them. */
 async function removeLeftVolume(
   { environment, pods, current }: EnvironmentView,
   region: string,

@@ -101,7 +101,7 @@ export class RolloutWriter {
     })
   }
 
-  /** The image of a version that moves with its volume is there: the containers end, and their volume is copied. */
+  /** The version that moves with its volume has its image: the containers end, and the volume is copied. */
   beginCopy(appEnvId: string, rolloutId: string): Promise<boolean> {
     return this.#withWanted(appEnvId, rolloutId, (tx, environment, rollout) =>
       beginCopy(tx, environment, rollout, this.#now()),
@@ -116,7 +116,7 @@ export class RolloutWriter {
     })
   }
 
-  /** What an earlier move left in a region is gone. */
+  /** Records that the leftovers of an earlier move are gone from a region. */
   leftVolumeRemoved(appEnvId: string, region: string): Promise<void> {
     return this.#db.write(async (tx) => {
       const environment = await findEnvironment(tx, { appEnvId })

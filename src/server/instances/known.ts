@@ -19,7 +19,7 @@ export function instancesOf(membership: Membership): Instance[] {
   }))
 }
 
-/** For `/readyz`: who is here, who is away, who does what, and how long ago each was seen. */
+/** For `/readyz`: the instances, whether each is alive, its work, and when it was last seen. */
 export function sharingOf(membership: Membership, { wallMs }: Clock) {
   return {
     instances: membership.instances().map(({ node, isAlive, lastSeenAtMs, leases }) => ({
@@ -31,7 +31,7 @@ export function sharingOf(membership: Membership, { wallMs }: Clock) {
   }
 }
 
-/** What this control plane publishes for the others. */
+/** The facts that this control plane publishes for the others. */
 export function factsOf(
   { config, regions, databaseAvailability }: Platform,
   now: { apiUrl: string; gatewayPort: number; dataKey: string; problemOf: (region: string) => string | null },

@@ -12,7 +12,7 @@ import { machineAway } from '../regions/directory.ts'
 
 export const peerPath = '/internal/peer'
 
-/** Loaded with the first call: one control plane alone makes none. */
+/** Loaded with the first call, because a single control plane never makes one. */
 const http = () => import('./peer-http.ts')
 /** A probe takes 20 s. A read waits within a transaction, so one of a paused machine must not take long. */
 const limitMs = (method: string) => (method === 'probe' ? 30_000 : 5_000)
@@ -25,7 +25,7 @@ const failureShape = z.object({
 })
 const replyShape = z.object({ value: z.unknown().optional(), failure: failureShape.optional() })
 
-/** What one control plane does for another, by name: reads of data that only its machine has. */
+/** Reads that one control plane does for another, by name, because only its machine has the data. */
 export type PeerMethods = Readonly<Record<string, (input: never) => Promise<unknown>>>
 
 /**
@@ -43,7 +43,7 @@ export class Peers {
     this.#log = log
   }
 
-  /** Throws what the other machine threw, or `machineAway`. */
+  /** Throws the error of the other machine, or `machineAway`. */
   async call<T>(instance: KnownInstance, method: string, input: unknown): Promise<T> {
     const { node } = instance
     const nonce = randomBytes(16).toString('base64url')

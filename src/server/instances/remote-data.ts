@@ -103,7 +103,7 @@ async function trafficOf(
   return queries.map((query) => found.get(query) ?? { requests: 0, failed: 0, unanswered: 0 })
 }
 
-/** What this machine answers to the others. */
+/** The methods that this machine offers to the others. */
 export function peerMethods({ logs, metrics, prober }: Sources): PeerMethods {
   return {
     logs: ({ appEnvId, query }: { appEnvId: string; query: LogQuery }) => logs.read(appEnvId, query),

@@ -33,7 +33,7 @@ export interface SharedWork {
   evaluatorOf(db: Db, regions: readonly string[]): Evaluator
   /** Absent without a shared store. */
   rateSharing: RateSharing | undefined
-  /** What this instance does when another one has changed environments, or let calls through. */
+  /** The reactions of this instance to environments that another one changed, and to calls that it let through. */
   wakes(environments: Wakes['environments']): Wakes
   stop(): Promise<void>
 }
@@ -99,7 +99,7 @@ export function shareWork(
   }
 }
 
-/** The metrics of a machine that is away cannot be read: its alerts are evaluated as such. */
+/** The metrics of an unreachable machine cannot be read: its alerts are evaluated as unreadable. */
 function absentMetrics({ periodMs }: MetricValues): MetricValues {
   return {
     periodMs,

@@ -5,8 +5,8 @@ import type { Platform } from '../platform.ts'
 const lookEveryMs = 1_000
 
 /**
- * Reads data keys that `longshore secrets rotate` makes, and writes to a file which one this process seals with;
- * `onNewest` gets it too.
+ * Reads data keys that `longshore secrets rotate` makes. Writes the id of the key that this process seals with to a file,
+ * and passes it to `onNewest`.
  */
 export function watchDataKeys(
   { clock, secrets, home, log }: Platform,

@@ -30,7 +30,7 @@ export async function openClusterRegion(
   const client = new ClusterClient(setting)
   const newCache = () =>
     new ClusterCache({ clock, installationId, namespacePrefix, server: () => client.config })
-  // Of the time in which this control plane runs the region; a new one each time.
+  // Holds the state of one term in which this control plane runs the region; each term gets a new one.
   let cache = newCache()
   const jobs = new ClusterJobs({
     ...{ cluster: client, clock, podSecurity, installationId },

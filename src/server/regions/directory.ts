@@ -45,7 +45,7 @@ export class RegionDirectory {
     )
   }
 
-  /** What is known of a region of another machine; null for one of this machine, or of none. */
+  /** The known facts of a region of another machine; null for a region of this machine, or an unknown one. */
   foreign(region: string): ForeignRegion | null {
     if (this.#own.some((one) => one.region === region)) return null
     const found = this.#foreign().filter(({ facts }) => facts.region === region)
@@ -53,7 +53,7 @@ export class RegionDirectory {
     return found.find(isHolder) ?? found.find(({ instance }) => instance.isAlive) ?? found[0] ?? null
   }
 
-  /** The other instance that runs a region, and has its logs and builds; null: this one, or none. */
+  /** The other instance that runs a region and has its logs and builds; null if this one or no instance runs it. */
   elsewhere(region: string): KnownInstance | null {
     if (!this.#own.some((one) => one.region === region && one.cluster))
       return this.foreign(region)?.instance ?? null
@@ -72,7 +72,7 @@ export class RegionDirectory {
     return new Map(this.#others().map(({ facts }) => [facts.region, new Map(facts.databases)]))
   }
 
-  /** The regions whose machines are away. */
+  /** The regions whose machines are unreachable. */
   away(): string[] {
     return this.#others()
       .filter(({ instance }) => !instance.isAlive)
@@ -130,7 +130,7 @@ export function regionOf(
   )
 }
 
-/** What the controllers do on any engine. */
+/** Capabilities that the controllers provide on any engine. */
 const machineCapabilities = { apps: true, jobs: true, autoscaling: true, volumes: true }
 const noCapabilities: RegionCapabilities = {
   ...{ functions: false, apps: false, jobs: false, builds: false, autoscaling: false, volumes: false },
@@ -152,7 +152,7 @@ function withState(region: Omit<Region, 'available'>, problem: string | null): R
 }
 
 function onMachine(region: Region, node: string): Region {
-  // A cluster belongs to none.
+  // A cluster belongs to no machine.
   if (region.engine === 'kubernetes') return { ...region, name: `${region.region} (kubernetes)` }
   return { ...region, name: `${region.engine} on ${node}`, node }
 }

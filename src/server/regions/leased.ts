@@ -41,7 +41,7 @@ export class LeasedRegion implements LeasedWork {
       pass: async () => {
         const logs = await this.#openLogs()
         const work = cluster({ ...platform, db, logs, clockScale: config.clockScale })
-        // Alone, one evaluator does the alerts of all regions.
+        // A single control plane has one evaluator for the alerts of all regions.
         const starting = this.#isShared ? [work, evaluatorOf(db, [region])] : [work]
         for (const one of starting) one.start()
         this.#running = { cluster: work, logs, parts: [...starting, ...this.#keepLogs(logs)] }

@@ -30,7 +30,7 @@ interface RegionMetricsDeps {
 
 interface Place {
   target: PrometheusTarget
-  /** Null for a cluster without Prometheus: nothing is measured there. */
+  /** Null for a cluster without Prometheus, which has no measurements. */
   source: MetricSource | null
 }
 
@@ -71,7 +71,7 @@ class RegionMetrics implements MetricReader {
     return place.source ? place.source.series(query) : []
   }
 
-  /** Where Prometheus has no answer, no request counts: it is one of many hints. */
+  /** If Prometheus has no answer, no request counts: the value is one of many hints. */
   async traffic(queries: readonly TrafficQuery[]): Promise<TrafficCounts[]> {
     const places = await this.#current()
     const local = queries.filter(({ appEnvId }) => !places.has(appEnvId))
@@ -94,7 +94,7 @@ class RegionMetrics implements MetricReader {
     return { requests, failed }
   }
 
-  /** Where environments that serve in clusters do, as last read. */
+  /** The regions of environments that serve in clusters, as last read. */
   #current(): Promise<Map<string, Place>> {
     const { clock } = this.#platform
     if (clock.monotonicMs() - this.#readAtMs > placesKeptMs) {

@@ -3,7 +3,7 @@ import type { RegionAddresses } from '../../domain/environments/hosts.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { ClusterRegion, ClusterRegionDeps } from '../../regions/kubernetes/region.ts'
 
-/** What a cluster region needs of the platform to run. */
+/** Dependencies of a cluster region that the platform supplies. */
 type ClusterWork = Omit<
   ClusterRegionDeps,
   'region' | 'options' | 'installationId' | 'client' | 'cache' | 'engine'
@@ -16,11 +16,11 @@ export interface PlatformRegion {
   engine: Engine
   /** Absent: those of this machine's gateway. */
   addresses?: RegionAddresses
-  /** What its configuration asks for and does not work. */
+  /** Capabilities that the configuration requests but that do not work. */
   missing?: () => readonly MissingCapability[]
   /** Why the engine of a cluster region does not work, as last checked; null if it does. */
   problem?: () => string | null
   check?: () => Promise<void>
-  /** What runs its environments; absent: the reconciler of this machine. */
+  /** The controller of its environments; absent: the reconciler of this machine. */
   cluster?: (work: ClusterWork) => ClusterRegion
 }

@@ -30,8 +30,8 @@ export function reconcilerOf(platform: Platform, measuring: Measuring, gateway: 
 }
 
 /**
- * Runs the cluster regions: each under a lease, because any control plane that has it in its settings can. Returns what
- * goes on while another one runs them.
+ * Runs the cluster regions, each under a lease, because any control plane that has it in its settings can run it. Returns
+ * the work that continues while another one runs them.
  */
 export function runClusters(platform: Platform, started: Started, evaluatorOf: SharedWork['evaluatorOf']) {
   const { membership, regions, clock, log } = platform

@@ -17,7 +17,7 @@ import { serverVersion } from '../../mcp/transport/server-info.ts'
 import { newTraceparent, type Span, type SpanSink, spanIdOf, traceIdOf } from '../../trace.ts'
 
 const mostAnswerBytes = 64 * 1024
-/** What a stop of the server waits for the last spans. */
+/** Longest time that a stop of the server waits for the last spans. */
 const closeMs = 2_000
 
 /** The ids that the platform has given already, for the span that starts next. */

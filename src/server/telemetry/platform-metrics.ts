@@ -5,7 +5,7 @@ import { type MetricFamily, prometheusText } from '../../metrics/prometheus-text
 import type { OperationRunner } from '../../operations/core/call.ts'
 import type { MetricTarget } from '../../regions/machine/metric-targets.ts'
 
-/** What `/metrics` says about the installation beside its counters. */
+/** Facts about the installation that `/metrics` reports beside its counters. */
 interface InstallationFacts {
   /** Null for callers without a token: a version tells a stranger which flaws to try. */
   identity: { version: string; store: 'sqlite' | 'postgresql' } | null

@@ -80,7 +80,7 @@ async function replace(
   return row ? { name, token: row.token } : null
 }
 
-/** Ends what instances that are gone left in the database: their open transactions would block others. */
+/** Ends the database sessions of instances that are gone: their open transactions would block others. */
 export async function endSessions(session: Session, instanceIds: readonly string[]): Promise<void> {
   if (instanceIds.length === 0) return
   await session.query(

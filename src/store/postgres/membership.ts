@@ -15,7 +15,7 @@ import type { Session } from './session.ts'
 /** Changes of this many milliseconds are announced together, at most so many environments in one message. */
 const gatherMs = 5
 const mostAnnounced = 100
-/** Of calls in one message: keys are up to 45 characters, and a message has at most 8,000 bytes. */
+/** The most calls in one message: keys are up to 45 characters, and a message has at most 8,000 bytes. */
 const mostSpent = 50
 
 interface MembershipOptions {
@@ -31,7 +31,7 @@ interface MembershipOptions {
 
 /**
  * An instance among those of one database. Each beat renews its row, reads those of the others, and takes or gives
- * back leases: `planLeases` says whose they are. A lease is valid until another instance takes it, so only the
+ * back leases, as `planLeases` assigns them. A lease is valid until another instance takes it, so only the
  * database's clock counts.
  */
 export class PostgresMembership implements Membership {
@@ -48,7 +48,7 @@ export class PostgresMembership implements Membership {
   #facts: (() => InstanceFacts) | null = null
   #wakes: Wakes | null = null
   #beatAtMs = Number.NEGATIVE_INFINITY
-  /** Since when every beat came in time. One that was away does not judge others at once. */
+  /** Start of the unbroken series of beats: after an interruption, this instance waits before it declares others gone. */
   #steadySinceMs = performance.now()
   readonly #changed = new Set<string>()
   #announcing: NodeJS.Timeout | null = null
@@ -136,7 +136,7 @@ export class PostgresMembership implements Membership {
     await session.close()
   }
 
-  /** Resolves after a beat that begins from now on: one under way may not see the latest facts. */
+  /** Resolves after the next beat that begins: one in progress may not publish the latest facts. */
   async #beatNow(): Promise<void> {
     this.#beats.wake()
     await this.#beats.settled()
@@ -146,7 +146,7 @@ export class PostgresMembership implements Membership {
     const { session, node, instanceId } = this.#options
     if (!session.isUp) {
       await session.connect()
-      // Announcements were lost meanwhile.
+      // Announcements may have been lost meanwhile.
       this.#wakes?.environments(null)
     }
     const facts = this.#facts?.()
@@ -202,7 +202,7 @@ export class PostgresMembership implements Membership {
       const isLeft = !isFree && isSteady && !instances.some(({ id }) => id === row.instance_id)
       const isBusy = this.#held.has(name) || this.#endings.has(name)
       if (isMine && !isBusy && (isFree || isLeft)) await this.#take(name, row?.token ?? null)
-      // Its hand-back failed: the others wait for a holder that is alive.
+      // The hand-back of the lease failed, so the others wait for this living holder.
       if (!isMine && !isBusy && row?.instance_id === instanceId) await this.#release(name, row.token)
     }
   }
@@ -274,7 +274,7 @@ export class PostgresMembership implements Membership {
       this.#send({ environments: changed.slice(at, at + mostAnnounced) })
   }
 
-  /** What is lost here is found by the receivers' own comparison. */
+  /** Receivers find lost messages by their own comparison. */
   #send(message: Omit<Message, 'by'>): void {
     const { session, instanceId } = this.#options
     if (session.isUp) session.notify(JSON.stringify({ by: instanceId, ...message })).catch(() => {})

@@ -8,7 +8,7 @@ const shape = z.object({
   spent: z.array(z.tuple([z.string(), z.string(), z.number()])).optional(),
 })
 
-/** What one control plane announces to the others. */
+/** An announcement of one control plane to the others. */
 export type Message = z.output<typeof shape>
 
 /** Undefined for a payload that no control plane sends. */

@@ -92,8 +92,8 @@ async function unkeptHead(tx: Tx, accountId: string | null): Promise<AuditHead> 
 const sealedValue = /"v1\.key_[a-z2-7]+\.[A-Za-z0-9_-]+"/g
 
 /**
- * SHA-256 of an entry's content and the previous entry's hash. What an entry lacks, such as its trace, is left out, so that
- * entries of versions that did not store it still verify.
+ * SHA-256 of an entry's content and the previous entry's hash. Absent fields, such as the trace, are left out, so that
+ * entries of versions that did not store them still verify.
  */
 export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
   const content = [

@@ -156,7 +156,7 @@ export async function isBeingRestored(tx: Tx, backupId: string): Promise<boolean
   return row !== undefined
 }
 
-/** Whether its data in this region is being replaced; a region that is gone may never say that it is done. */
+/** Whether its data in this region is being replaced; a region that is gone may never report the end of it. */
 export async function isRestoring(tx: Tx, appEnvId: string, inRegion: string): Promise<boolean> {
   const rows = await tx
     .selectFrom('restores')

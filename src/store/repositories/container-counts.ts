@@ -2,7 +2,7 @@ import type { CountChange } from '../../domain/environments/container-counts.ts'
 import type { Tx } from '../db.ts'
 import { listLivePods } from './rollouts.ts'
 
-/** As long as the times of containers are kept exactly. */
+/** The same time for which the runs of containers are kept exactly. */
 const keptMs = 35 * 86_400_000
 
 /** Records how many containers should run and are ready, if that changed; call it with every change of a pod. */
@@ -10,7 +10,7 @@ export async function noteContainerCounts(tx: Tx, appEnvId: string, nowMs: numbe
   const pods = (await listLivePods(tx, appEnvId)).filter(({ desiredState }) => desiredState === 'run')
   const counts = { desired: pods.length, ready: pods.filter(({ ready }) => ready).length }
   const last = await lastBefore(tx, appEnvId, Number.MAX_SAFE_INTEGER)
-  // Without a change before, nothing ran, and a deleted environment keeps no row.
+  // Without an earlier change, no container ran, and a deleted environment keeps no row.
   const { desired, ready } = last ?? { desired: 0, ready: 0 }
   if (desired === counts.desired && ready === counts.ready) return
   // A clock that was set back must not put the newest change before an older one.
@@ -20,7 +20,7 @@ export async function noteContainerCounts(tx: Tx, appEnvId: string, nowMs: numbe
     .values({ app_env_id: appEnvId, at_ms: atMs, ...counts })
     .onConflict((conflict) => conflict.columns(['app_env_id', 'at_ms']).doUpdateSet(counts))
     .execute()
-  // The last change before the kept time says what counted when it began.
+  // The last change before the kept time gives the count at its beginning.
   const oldest = await lastBefore(tx, appEnvId, nowMs - keptMs)
   if (!oldest) return
   await tx

@@ -8,8 +8,8 @@ export interface EnvironmentRegions {
 }
 
 /**
- * SQL of `serving`. Both columns together, because the version before this column writes `other_region` only. One case is
- * left during a rolling upgrade: a volume move that it ends counts as under way until the environment is stored again.
+ * SQL of the serving region. Compares both columns, because the version before `served_from` writes `other_region` only.
+ * During a rolling upgrade, a volume move that the older version ends counts as in progress until the next write.
  */
 export const servingRegionSql = 'case when served_from = other_region then served_from else region end'
 export const servingRegion = sql.raw<string>(servingRegionSql)
@@ -28,7 +28,7 @@ function withPartIn(tx: Tx, regions?: readonly string[]) {
   return query.where((e) => e.or([e('region', 'in', some), e('other_region', 'in', some)]))
 }
 
-/** PostgreSQL knows no empty list; no region has this name. */
+/** PostgreSQL has no empty list; no region has this name. */
 export function listed(regions: readonly string[]): string[] {
   return regions.length === 0 ? ['-'] : [...regions]
 }

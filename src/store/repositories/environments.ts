@@ -9,7 +9,7 @@ import { recordReader } from '../record.ts'
 const settings = z.object({
   zClouds: z.number(),
   containers: z.number(),
-  // Not each variable: lists read a hundred of these.
+  // Variables are not checked one by one: lists read a hundred of these.
   envVars: z.custom(Array.isArray),
 })
 
@@ -69,14 +69,14 @@ export async function findEnvironment(
   ).executeTakeFirst()
   if (!row) return null
   const found = environmentRecord.parse(row.record)
-  // Callers read one after the other, such as all that a variable refers to.
+  // Callers read several in a row, such as all environments that a variable refers to.
   await new Pacer().after(row.record.length)
   return found
 }
 
 /**
- * Stable order: by creation, then id. `onlyIds` limits the result to what a restricted member may see (M1), `limit` to
- * the first ones of what may be seen.
+ * Stable order: by creation, then id. `onlyIds` limits the result to environments that a restricted member may see (M1),
+ * `limit` to the first of them.
  */
 export async function listEnvironments(
   tx: Tx,
@@ -94,7 +94,7 @@ export async function listEnvironments(
   return parsed(await query.orderBy('created_at').orderBy('app_env_id').execute())
 }
 
-/** A record has up to megabytes: the event loop has its turn between them. */
+/** A record may have megabytes, so yield to the event loop between them. */
 async function parsed(rows: readonly { record: string }[]): Promise<Environment[]> {
   const found: Environment[] = []
   const pacer = new Pacer()

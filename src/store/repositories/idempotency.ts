@@ -11,7 +11,7 @@ export interface KeptResponse {
   status: number
   body: string
   createdAt: string
-  /** The run that has yet to give the answer; null once it has. */
+  /** The run that will give the answer; null once it has. */
   runId: string | null
 }
 

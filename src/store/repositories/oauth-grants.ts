@@ -19,7 +19,7 @@ declare module '../db.ts' {
       step_up_at: string | null
     }
     oauth_secrets: {
-      /** SHA-256 of what the client presents. */
+      /** SHA-256 of the secret that the client presents. */
       hash: string
       kind: SecretKind
       token_id: string
@@ -32,7 +32,7 @@ declare module '../db.ts' {
 
 type SecretKind = 'code' | 'access' | 'refresh'
 
-/** What a person allowed a client to do. */
+/** The access that a person gave a client. */
 interface Grant {
   clientName: string
   /** Host of the client's identity document or of its redirect address. */
@@ -54,7 +54,7 @@ const grantRecord = recordReader<Grant>(
   z.object({ clientName: z.string(), scopes: z.array(z.enum(allScopes as [Scope, ...Scope[]])) }),
 )
 
-/** What a secret stands for; its shape depends on the kind, and the authorization server checks it. */
+/** The record behind a secret; its shape depends on the kind, and the authorization server checks it. */
 const secretRecord = recordReader<unknown>('oauth_secrets', null, z.looseObject({}).nullable())
 
 type Row = { token_id: string; user_id: string; client_id: string; record: string; ended_at: string | null }
@@ -66,7 +66,7 @@ function grantOf(row: Row): StoredGrant {
 
 type NewGrant = Omit<StoredGrant, 'endedAt'>
 
-/** Stores a grant as a token that no request can present; what the client presents are its secrets. */
+/** Stores a grant as a token that no request can present; the client presents the grant's secrets instead. */
 export async function insertGrant(
   tx: Tx,
   grant: NewGrant,
@@ -91,8 +91,8 @@ export async function insertGrant(
 }
 
 /**
- * Stores what an external authorization server grants now, also after the grant was ended: when that was stays, because
- * tokens that were issued before remain invalid.
+ * Stores the current grant of an external authorization server, also after it was ended. The time of that end stays,
+ * because tokens that were issued before it remain invalid.
  */
 export async function renewGrant(
   tx: Tx,

@@ -2,7 +2,7 @@ import type { Tx } from '../db.ts'
 
 const queues = { 'job-runs': 'job_runs', backups: 'backups', restores: 'restores' } as const
 
-/** What waits or is under way, by the loop that works on it. Every count reads an index. */
+/** Numbers of items that wait or are in progress, by the loop that works on them. Every count reads an index. */
 export async function queueLengths(tx: Tx): Promise<{ queue: string; length: number }[]> {
   const due = await tx
     .selectFrom('notifications')

@@ -109,7 +109,7 @@ export async function findRollout(tx: Tx, rolloutId: string): Promise<Rollout | 
   return rolloutRecord.one(row)
 }
 
-/** What became of every rollout of an environment. */
+/** The state of every rollout of an environment. */
 export async function listRolloutStates(
   tx: Tx,
   appEnvId: string,

@@ -17,7 +17,7 @@ export interface StoredToken {
   expiresAt: string | null
 }
 
-/** In place of the hash of a token, for what a person granted an agent: no token has it. */
+/** Stands for the hash in the row of an agent's grant: no token has this hash. */
 export function grantHash(tokenId: string): string {
   return `grant:${tokenId}`
 }

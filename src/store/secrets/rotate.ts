@@ -39,14 +39,14 @@ interface Resealing {
   total: number
 }
 
-/** What sealing the values of one owner takes. */
+/** Everything needed to seal the values of one owner. */
 interface Work {
   owner: string
   keyId: string
   box: SecretBox
   /** Values sealed with the new key, by the name they are bound to and their clear text. */
   renewed: Map<string, string>
-  /** The same by what they replace. */
+  /** The same by the sealed values that they replace. */
   replaced: Map<string, string>
 }
 
@@ -86,8 +86,8 @@ export async function dropUnusedKeys(db: Db, keyId: string): Promise<{ dropped: 
 }
 
 /**
- * Removes a new key that not every control plane loaded, unless one has used it. One that loaded it at the last moment
- * learns within a second that it is gone: if it sealed a value until then, the key comes back.
+ * Removes a new key that not every control plane loaded, unless one has used it. A control plane that loaded it at the last
+ * moment detects the removal within a second; if it sealed a value until then, the key is restored.
  */
 export async function withdrawKey(db: Db, keyId: string, usedWithinMs = 3_000): Promise<void> {
   const key = await db.read((tx) =>
@@ -119,7 +119,7 @@ async function dropUnused(db: Db, newest: string, candidatesIn: (tx: Tx) => Prom
   })
 }
 
-/** Of two rotations at once the later one wins, and removes the key of the other: nothing more is sealed with that. */
+/** The later of two rotations wins and removes the key of the earlier one, so the earlier one has to stop. */
 async function requireNewest(tx: Tx, keyId: string): Promise<void> {
   const keys = tx.selectFrom('data_keys').select('key_id')
   const newest = await keys.orderBy('created_at', 'desc').limit(1).executeTakeFirst()

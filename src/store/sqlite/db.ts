@@ -41,7 +41,7 @@ function connect(file: string): Database.Database {
 function createDb(kysely: Kysely<Tables>, close: () => Promise<void>): Db {
   const write: Db['write'] = (work) => translated(() => kysely.transaction().execute(work))
   return {
-    // With the only connection to itself, so that what it reads is one snapshot.
+    // Holds the only connection alone, so that it reads one snapshot.
     read: (work) => translated(() => kysely.connection().execute(work)),
     write,
     async rehearse<T>(work: (tx: Tx) => Promise<T>) {

@@ -89,7 +89,7 @@ class EmbeddedDriver extends SqliteDriver {
 
   override async commitTransaction(): Promise<void> {
     this.#exec('commit')
-    // It waited for the disk, on the event loop: other requests come before the next transaction.
+    // The commit waited for the disk on the event loop, so other requests come before the next transaction.
     await yieldAlone()
   }
 
@@ -118,7 +118,7 @@ class EmbeddedDriver extends SqliteDriver {
   }
 
   #execute({ sql, parameters }: CompiledQuery, keep: boolean) {
-    // Kept again only once it succeeded: what failed may be open still.
+    // Kept again only after success: a failed statement may still be open.
     const statement = this.#statements.get(sql) ?? this.#database.prepare(sql)
     this.#statements.delete(sql)
     try {

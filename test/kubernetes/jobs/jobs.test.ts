@@ -179,7 +179,7 @@ describe.skipIf(!kubeconfig || !registry)('job runs in a cluster', () => {
     const { accountId, region, db, secrets } = platform
     const log = createLog('test', 'silent')
     const scheduler = new JobScheduler({
-      ...{ db, log, secrets, clock: systemClock, nodeName: 'test', moment: readBootTime },
+      ...{ db, log, secrets, clock: systemClock, nodeName: 'test', bootTime: readBootTime },
       clockScale: 100,
       engineOf: () => jobs,
       list: async () => ({ containers: await jobs.list(), isListed: () => true }),

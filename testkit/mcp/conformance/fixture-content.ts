@@ -18,7 +18,7 @@ export const schema2020 = {
   additionalProperties: false,
 }
 
-/** What the suite reads at these addresses. */
+/** The resources that the suite reads, by address. */
 export const fixedResources: Record<
   string,
   { mimeType: string; text: string } | { mimeType: string; blob: string }

@@ -49,7 +49,7 @@ export function createFixtureServer(options: McpServerOptions): McpServer {
   return made
 }
 
-/** What the product answers a method with; the library has no public way to ask. */
+/** The product's handler for a method; the library has no public way to get it. */
 function oursFor(server: Server, method: string): Handler {
   const handlers = (server as unknown as { _requestHandlers: Map<string, Handler> })._requestHandlers
   return handlers.get(method)!
@@ -77,7 +77,7 @@ function addTools(server: Server): void {
 type Content = CallToolResult['content']
 type RichTool = (extra: Extra, args: Record<string, unknown>) => Content | Promise<Content>
 
-/** Tools whose answers or questions the product has no use for. */
+/** Tools whose answers or questions the product does not use. */
 const richTools: Record<string, RichTool> = {
   test_image_content: () => [image],
   test_audio_content: () => [{ type: 'audio', data: wav, mimeType: 'audio/wav' }],

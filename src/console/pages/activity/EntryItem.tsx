@@ -48,7 +48,7 @@ export function EntryItem({ entry, nameOf, isUndone, undo }: Props) {
 
 type Shown = Pick<Props, 'entry' | 'nameOf'>
 
-/** Who did it, by which agent, from where, and links to what else the same agent, session and token did. */
+/** The caller, its agent and origin, with links to other entries of the same agent, session and token. */
 function Caller({ entry, nameOf }: Shown) {
   const { principal, agent, surface, sessionId, tokenId } = entry
   return (
@@ -103,7 +103,7 @@ const longest = 60
 
 function Changes({ entry: { changes }, nameOf }: Shown) {
   const rows = changeWords(changes, nameOf)
-  // What came or went has only one side.
+  // An object that was created or deleted has only one side.
   const isWhole = changes.some(({ path }) => path === '')
   if (rows.length === 0) return null
   const isShort = (text: string | null) => (text ?? '').length <= longest

@@ -52,7 +52,7 @@ function useNames(accountId: string) {
   return { names, nameOf: (id: string) => names.get(id) ?? tokenNames.get(id) }
 }
 
-/** Ids of the entries that were undone by anybody: a person undoes what an agent did. */
+/** Ids of the entries that were undone, by any user: a person undoes changes of an agent. */
 function useUndone(accountId: string, about: Filters, known: readonly (readonly Entry[] | undefined)[]) {
   const everyone = useEntries(accountId, about)
   return new Set(
@@ -67,7 +67,7 @@ export function Timeline({ accountId, objectId, fixed = {} }: Props) {
   const filters: Filters = { ...(useSearch({ strict: false }) as Filters), ...always }
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const read = useEntries(accountId, filters)
-  // What the filters offer does not shrink with what they let through.
+  // The options of the filters come from all entries, so they do not shrink when a filter is set.
   const offered = useEntries(accountId, always)
   const undone = useUndone(accountId, about, [offered.data, read.data])
   const { names, nameOf } = useNames(accountId)

@@ -12,7 +12,7 @@ interface FiltersProps {
 
 type Select = (change: Filters) => void
 
-/** What the entries are filtered by, kept in the address; a filter that the page sets is not offered. */
+/** Filters of the entries, kept in the address; a filter that the page sets is not offered. */
 export function TimelineFilters({ entries, filters, fixed, environments, nameOf }: FiltersProps) {
   const navigate = useNavigate()
   const set: Select = (change) =>

@@ -127,7 +127,7 @@ export const surfaceNames: Record<Entry['surface'], string> = {
   link: 'Link for a secret',
 }
 
-/** What the entries are about, and every environment, for the filter. */
+/** The objects of the entries, and every environment, for the filter. */
 export function objects(
   entries: readonly Entry[],
   environments: ReadonlyMap<string, string>,

@@ -10,12 +10,12 @@ import { operationsOf, type Session, sessionsOf } from './callers.ts'
 
 interface Props {
   accountId: string
-  /** Whose entries: a person or environment on a surface, a token, or an agent session. */
+  /** The caller of the entries: a person or environment on a surface, a token, or an agent session. */
   fixed: Filters
   heading: (newest: Entry | undefined) => { title: string; about: React.ReactNode }
 }
 
-/** What one caller did and what it was refused: totals, sessions, and each entry with its changes. */
+/** The activity and the refusals of one caller: totals, sessions, and each entry with its changes. */
 export function CallerActivity({ accountId, fixed, heading }: Props) {
   const read = useEntries(accountId, fixed)
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />

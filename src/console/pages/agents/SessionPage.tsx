@@ -3,7 +3,7 @@ import { useAccount } from '../../shell/account.ts'
 import { callerWords, shortId, surfaceNames } from '../activity/entries.ts'
 import { CallerActivity } from './CallerActivity.tsx'
 
-/** One agent session: what it did, and what it was refused. */
+/** One agent session: its activity, and its refused calls. */
 export function SessionPage() {
   const { accountId } = useAccount()
   const { sessionId } = useParams({ from: '/frame/sessions/$sessionId' })

@@ -6,7 +6,7 @@ import { tokenName } from '../../words/tokens.ts'
 import { callerWords, shortId } from '../activity/entries.ts'
 import { CallerActivity } from './CallerActivity.tsx'
 
-/** One token: what was done with it, and what it was refused. Its name is known to its owner only. */
+/** One token: its activity, and its refused calls. Only its owner sees its name. */
 export function TokenPage() {
   const { accountId } = useAccount()
   const { tokenId } = useParams({ from: '/frame/tokens/$tokenId' })

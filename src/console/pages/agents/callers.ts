@@ -36,7 +36,7 @@ export function callersOf(entries: readonly Entry[]): Caller[] {
   return [...known.values()]
 }
 
-/** What one agent session left in the entries. */
+/** The entries of one agent session, summed up. */
 export interface Session {
   sessionId: string
   done: number

@@ -14,7 +14,7 @@ import { byUrgency, newestWords } from './words.ts'
 const mostAlerts = 10
 const mostShown = 20
 
-/** What became of the newest notifications of the alerts that matter most now. */
+/** Delivery results of the newest notifications, for the most urgent alerts. */
 export function RecentNotifications({ alerts }: { alerts: readonly AlertRow[] }) {
   const notifying = byUrgency(alerts.filter(({ contactPoints }) => contactPoints.length > 0))
   const watched = notifying.slice(0, mostAlerts)

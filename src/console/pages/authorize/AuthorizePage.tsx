@@ -8,7 +8,7 @@ import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { Logo } from '../../shell/Frame.tsx'
 import { ConsentForm } from './ConsentForm.tsx'
 
-/** A person decides what a program that asks for access may do. */
+/** On this page, a person decides about the access that a program requests. */
 export function AuthorizePage() {
   const { request = '' } = useSearch({ from: '/authorize' })
   const read = useQuery<Consent, AppError>({

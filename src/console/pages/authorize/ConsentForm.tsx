@@ -24,7 +24,7 @@ interface Narrowed {
   expiry: string
 }
 
-/** What the agent will be able to do, in words, and what the person takes away from it. */
+/** The requested permissions in words, and the inputs by which the person narrows them. */
 export function ConsentForm({ consent, error, busy, decide }: Props) {
   const [chosen, setChosen] = useState<Narrowed>({
     scopes: consent.scopes,

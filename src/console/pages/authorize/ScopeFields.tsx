@@ -6,7 +6,7 @@ import { useRead } from '../../api/queries.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
 
-/** Where the agent works. All null: everywhere that the person does. */
+/** The objects that the agent is limited to. All null: everything that the person may use. */
 export interface AccessScope {
   account: string | null
   app: string | null

@@ -16,7 +16,7 @@ export interface ConfigInput {
   isOptional?: boolean
 }
 
-/** What each type asks for (2.6). Addresses that let anyone post are secrets: they are not shown again. */
+/** The inputs of each type (2.6). Addresses that let anyone post are secrets: they are not shown again. */
 export const configInputs: Record<ContactPointType, readonly ConfigInput[]> = {
   webhook: [
     { name: 'url', kind: 'url', hint: 'An http or https address. It is not shown again.' },

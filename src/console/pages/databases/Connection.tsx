@@ -13,7 +13,7 @@ import { kindNames, withRoles } from './roles.ts'
 export function Connection() {
   const { appEnvId, accountId, hosts } = useEnvironment()
   const isAdmin = useIsAdmin(accountId)
-  // Never a query: the answer lives in this component alone and goes with it.
+  // Never a query: the answer stays in this component and is dropped with it.
   const shown = useMutation<AppEnv, AppError>({
     mutationFn: () => client.call(getAppEnv, { appEnvId, decrypt: true }),
     gcTime: 0,

@@ -49,7 +49,7 @@ const confidences: Record<Finding['confidence'], string> = {
 /** The page shows these two in its head, with the same buttons. */
 const shownAbove: readonly Finding['cause'][] = ['stopped', 'pending-change']
 
-/** What is wrong, why, and the fix. Nothing where nothing is wrong. */
+/** Each problem with its cause and fix. Renders nothing if there is none. */
 export function Findings() {
   const { appEnvId } = useEnvironment()
   const read = useRead(diagnoseAppEnv, { appEnvId }, { everyMs: everyMs.chart })

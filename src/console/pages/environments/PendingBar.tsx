@@ -66,7 +66,7 @@ export function PendingBar({ environment }: { environment: AppEnv }) {
   )
 }
 
-/** What applying would change. This is the preview of discarding, reversed. */
+/** The effect of applying: the preview of discarding, reversed. */
 function PendingDiff({ environment: { appEnvId, revision } }: { environment: AppEnv }) {
   const read = useQuery<Awaited<ReturnType<typeof preview>>, AppError>({
     queryKey: ['preview', discardAppEnvChanges.id, appEnvId, revision],

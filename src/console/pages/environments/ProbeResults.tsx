@@ -18,7 +18,7 @@ const columns = Object.entries({
   cell,
 }))
 
-/** The same numbers as in the charts, and what failed. */
+/** The same numbers as in the charts, and the failures. */
 export function ProbeTable({ levels }: { levels: readonly ProbeLevel[] }) {
   return (
     <Table

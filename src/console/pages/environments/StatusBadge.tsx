@@ -10,7 +10,7 @@ interface Props {
   isLive?: boolean
 }
 
-/** The state of an environment in one word; one whose only version failed says so, with the cause. */
+/** The state of an environment in one word. If its only version failed, the badge shows that, with the cause. */
 export function StatusBadge({ environment, isLive = true }: Props) {
   const { appEnvId, status, currentVersion } = environment
   const badge = <Badge tone={statusTones[status]}>{statusNames[status]}</Badge>

@@ -12,7 +12,7 @@ import { useEnvironment } from './environment.ts'
 
 type Compared = OutputOf<typeof compareAppEnvVersions>
 
-/** How two versions differ, and the way back to one of them. */
+/** The differences of two versions, and a way back to one of them. */
 export function VersionsPage() {
   const { appEnvId, currentVersion } = useEnvironment()
   const search = useSearch({ from: '/frame/environments/$envName/versions' })
@@ -114,7 +114,7 @@ function Comparison({ compared }: { compared: Compared }) {
 
 const sourceFields = ['type', 'image', 'gitBranch', 'gitCommitId'] as const
 
-/** An image that the platform built has a name that says nothing; its time does. */
+/** The name of an image that the platform built means nothing to people, so its time is shown. */
 function sourceWords(version: Compared['from'], name: (typeof sourceFields)[number]): string | null {
   if (name !== 'image' || version.type !== 'BUILD') return version[name]
   return `built from source on ${exactTime(version.createdAt)}`

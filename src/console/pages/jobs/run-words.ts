@@ -24,7 +24,7 @@ export const runNames: Record<Status, string> = {
 export const isActive = ({ status }: { status: Status }): boolean =>
   status === 'PENDING' || status === 'RUNNING'
 
-/** The reason where it says more than the status. */
+/** The reason, if it adds to the status. */
 export function reasonWords({ status, reason }: Pick<JobRunResponse, 'status' | 'reason'>): string | null {
   return reason?.toLowerCase() === runNames[status].toLowerCase() ? null : reason
 }

@@ -27,7 +27,7 @@ export function toggled(access: Access, appEnvId: string, all: readonly ListedEn
   }
 }
 
-/** What an access opens. Those that the other version lacks come first, because a long list is cut at its end. */
+/** Environments that an access opens. Those that the other version lacks come first, because a long list is cut. */
 export function opened(
   access: Access,
   other: Access,

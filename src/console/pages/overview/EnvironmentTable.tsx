@@ -76,11 +76,11 @@ export function EnvironmentTable({ rows }: { rows: readonly EnvironmentRow[] }) 
 
 /**
  * Whether new rows may read: not until the list has been painted, because the page takes clicks first, and not while it
- * scrolls, because hundreds go by on the way through a long list.
+ * scrolls, because hundreds of rows pass on the way through a long list.
  */
 const MayRead = createContext(false)
 
-/** A row that began to read goes on. */
+/** A row that has begun to read continues. */
 function useReads(): boolean {
   const mayRead = useContext(MayRead)
   const [reads, setReads] = useState(mayRead)

@@ -11,10 +11,10 @@ const tones: Record<Attention['severity'], Tone> = { critical: 'bad', warning: '
 const severityNames = { critical: 'Down', warning: 'Needs attention', info: 'Note' }
 const mostNamed = 5
 
-/** What is wrong, what is being deployed, and today's usage of the whole account. */
+/** Problems, deployments in progress, and today's usage of the whole account. */
 export function Glance({ rows }: { rows: readonly EnvironmentRow[] }) {
   const { accountId } = useAccount()
-  // It looks at every environment of the account, and its time of checking makes each answer a new one.
+  // The summary covers every environment of the account, and its time of checking makes each answer new.
   const health = useRead(getAccountHealth, { accountId }, { everyMs: everyMs.chart })
   const usage = useRead(getAccountUsage, { accountId, from: startOfToday() }, { everyMs: 60_000 })
   const { alerts, worst = [], regionsAway = [] } = health.data ?? {}
@@ -61,7 +61,7 @@ export function Glance({ rows }: { rows: readonly EnvironmentRow[] }) {
   )
 }
 
-/** In place of a figure that is not there yet. */
+/** A placeholder for a figure that has not arrived yet. */
 function missing({ error }: { error: unknown }): string {
   return error ? 'Cannot be read' : '–'
 }

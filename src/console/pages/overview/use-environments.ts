@@ -3,10 +3,10 @@ import { listAppEnvs } from '../../../contract/app-envs.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 
-/** What the overview reads first: more than a window shows. */
+/** The first read of the overview: more than a window shows. */
 export const firstOf = (accountId: string) => ({ accountId, limit: 60 })
 
-/** A list of thousands is read less often; what is visible has a live status of its own. */
+/** A list of thousands is read less often; visible rows have a live status of their own. */
 const msPerRow = 2
 
 /** The first environments at once, then all of them, which takes a while when there are thousands. */

@@ -70,7 +70,7 @@ function useSignIn() {
     setBusy(true)
     setError(null)
     try {
-      // The code of the next page arrives during the sign-in, and what every page reads first with its answer.
+      // The code of the next page arrives during the sign-in, and the first data of every page with its answer.
       void router.preloadRoute({ href } as unknown as Parameters<typeof router.preloadRoute>[0])
       await signIn(by, () => readAhead(queries, href))
       setToken('')
@@ -101,7 +101,7 @@ function useSignIn() {
   return { token, setToken, error, busy, enter }
 }
 
-/** Reads what every page reads first, and the overview next. Resolves to the id of the user. */
+/** Reads the first data of every page, then the overview. Resolves to the id of the user. */
 async function readAhead(queries: QueryClient, href: string): Promise<string | undefined> {
   const user = prefetch(queries, getUser, {})
   const [first] = (await prefetch(queries, listAccounts, {}))?.accounts ?? []

@@ -13,7 +13,7 @@ export function AgentWatch() {
   const { accountId } = useAccount()
   const read = useRead(listAudit, { accountId, surface: 'mcp', limit: 8 }, { everyMs: everyMs.live })
   const calls = read.data?.entries ?? []
-  // The clocks of browser and platform may differ, so the first answer says what is old.
+  // The clocks of browser and platform may differ, so entries count as old if the first answer has them.
   const newest = read.data && (calls[0]?.entryId ?? null)
   const [known, setKnown] = useState(newest)
   if (known === undefined && newest !== undefined) setKnown(newest)

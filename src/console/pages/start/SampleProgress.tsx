@@ -37,7 +37,7 @@ export function SampleProgress({ appEnvId, contentId: own, uploading, children }
   }
   const { cliEnvName, hosts, currentVersion } = environment.data
   const deployment = status.data.currentDeployment
-  // Once the own deployment was seen, another one is a later one, such as that of an agent.
+  // Once this page has seen its own deployment, any other one is later, such as that of an agent.
   if (own && deployment?.contentId === own && seen !== own) setSeen(own)
   const contentId = own === undefined || own === seen ? (deployment?.contentId ?? null) : own
   const state = uploading || deployment?.contentId !== contentId ? null : (deployment?.status ?? null)

@@ -28,7 +28,7 @@ const queueNames: Record<string, string> = {
   restores: 'Restores',
 }
 
-/** Work that waits or is under way. */
+/** Work that waits or is in progress. */
 export function Queues({ metrics }: { metrics: readonly Metric[] }) {
   const queues = metrics.filter(({ name }) => name === 'longshore_queue_length')
   const underWay = metrics.find(({ name }) => name === 'longshore_gateway_requests_in_flight')

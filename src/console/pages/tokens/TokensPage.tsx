@@ -117,7 +117,7 @@ const columns: Column<Token>[] = [
   },
 ]
 
-/** What the person allowed an agent that signed in. */
+/** The access that a person gave an agent that signed in. */
 function AgentMay({ agent }: { agent: NonNullable<Token['agent']> }) {
   const { scopes, groups, pin, host } = agent
   const place = pin.environments?.join(', ') ?? pin.env ?? pin.app ?? pin.account
@@ -131,7 +131,7 @@ function AgentMay({ agent }: { agent: NonNullable<Token['agent']> }) {
   )
 }
 
-/** A link to what was done with the token, for those who may read the audit log. */
+/** A link to the activity of the token, for readers of the audit log. */
 function TokenName({ token }: { token: Token }) {
   const { permissions } = useAccount()
   if (!permissions.admin) return tokenName(token)

@@ -75,7 +75,7 @@ class ImageBuild {
     const { instructions } = this.#dockerfile
     const lastFrom = instructions.findLastIndex(({ keyword }) => keyword === 'FROM')
     for (const [index, instruction] of instructions.entries()) {
-      // Thousands of instructions do no I/O; other work gets its turn in between.
+      // Thousands of instructions do no I/O, so yield to other work in between.
       await yieldAlone()
       this.#tools.signal.throwIfAborted()
       const flags = instruction.flags.map(

@@ -6,7 +6,7 @@ import type { ImagePaths } from '../image-paths.ts'
 import { type CopyOrigin, findSources } from './context-files.ts'
 
 const copiesAtOnce = 16
-/** The paths of so many files are held before they are copied. */
+/** This many paths are held before their files are copied. */
 const mostHeld = 1_000
 
 interface CopyOrder {

@@ -234,7 +234,7 @@ export class SupervisorClient {
     try {
       for (const record of await this.ask<{ name: string }[]>({ verb: 'list' })) this.#onChange(record.name)
     } catch (error) {
-      // The next call tries again and tells its caller.
+      // The next call tries again and reports the error to its caller.
       if (!this.#closed) this.#command.log.error({ err: error }, 'cannot reach the supervisor')
     }
   }

@@ -20,7 +20,7 @@ interface Http2026Options {
 interface Posted {
   body: unknown
   token: string
-  /** Whose subscriptions are counted. */
+  /** The principal whose subscriptions are counted. */
   principal: string
   server: Server2026Options
 }
@@ -82,7 +82,7 @@ export class Http2026 {
     }
   }
 
-  /** Counted from the request on, since many may arrive at once; false when the principal has as many as it may. */
+  /** Counted from the request on, since many may arrive at once; false if the principal has reached the limit. */
   #subscribe(principal: string): boolean {
     const open = this.#subscriptions.get(principal) ?? 0
     if (open >= mostSubscriptionsOfOne) return false

@@ -32,7 +32,7 @@ const originForeign: Refusal = {
     'Web pages of other origins may not use this server. Clients that are not browsers send no Origin.',
 }
 
-/** GET only takes up a stream again. */
+/** A GET only resumes a stream. */
 export function isOurMethod({ method, headers }: IncomingMessage): boolean {
   if (method === 'GET') return headers['last-event-id'] !== undefined
   return method === 'POST' || method === 'DELETE'

@@ -40,7 +40,7 @@ export async function readPost(
 
 /** A body as JSON, whatever its era. */
 export function parseBody(body: Buffer): { value: unknown } | ProtocolRefusal {
-  // Decoding would replace what is not UTF-8, in a secret too.
+  // Decoding would replace invalid UTF-8, in a secret too.
   if (!isUtf8(body)) return { refusal: { code: -32700, message: 'Parse error: the body is not UTF-8 text' } }
   const problem = shapeProblem(body)
   if (problem) return { refusal: { code: -32600, message: `Invalid request: the body ${problem}` } }
@@ -80,7 +80,7 @@ export function requestIdsOf(messages: readonly JSONRPCMessage[]): RequestId[] {
   return messages.flatMap((message) => ('method' in message && 'id' in message ? [message.id] : []))
 }
 
-/** What the client accepts; null when it accepts nothing that this server can send. */
+/** Whether the client accepts a stream, from its Accept header; null if it accepts nothing that this server can send. */
 export function streamingOf(accept: string | undefined): 'allowed' | 'required' | 'refused' | null {
   const takes = (type: string) => accept === undefined || accept.includes(type) || accept.includes('*/*')
   const json = takes('application/json') || (accept?.includes('application/*') ?? false)

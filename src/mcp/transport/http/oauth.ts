@@ -5,9 +5,9 @@ import type { ToolPolicy } from '../../policy/tool-policy.ts'
 import type { Tool } from '../../tools/define-tool.ts'
 import { type Refusal, unauthenticated } from './guards.ts'
 
-/** OAuth as `/mcp` sees it. */
+/** The OAuth functions that `/mcp` uses. */
 export interface McpOAuth {
-  /** Null for a token that is not of OAuth. `token` is what the API gets instead; the access token ends here. */
+  /** Null for other tokens. The API gets `token` in place of the access token, which ends here. */
   admit(token: string, host: string | undefined): Promise<AdmittedAgent | null>
   /** Notes that an agent was answered `insufficient_scope`; `token` is the one of `admit`. */
   needsMore(token: string): Promise<void>
@@ -17,7 +17,7 @@ export interface McpOAuth {
 
 interface AdmittedAgent {
   token: string
-  /** What the person allowed; the address and the headers of a request can only narrow it. */
+  /** The limits that the person set; the address and the headers of a request can only narrow them. */
   limits: Partial<ToolPolicy>
 }
 
@@ -36,7 +36,7 @@ export async function admittedAgent(
   }
 }
 
-/** What a host asks for first: enough to read and deploy. It asks for more when a call needs more. */
+/** The scopes of a first sign-in: enough to read and deploy. A host requests more when a call needs more. */
 const firstScopes: readonly Scope[] = ['environments:read', 'environments:write']
 
 /** The 401 of this server; with OAuth it names where to sign in. */
@@ -51,8 +51,8 @@ export function unauthenticatedBy(oauth: McpOAuth | undefined, { headers }: Inco
 }
 
 /**
- * The 403 for calls beyond the scopes of the agent, which a host answers by asking the person for more; null if there is
- * none. `scope` also names what the agent has, because a new sign-in replaces the old one.
+ * The 403 for calls beyond the scopes of the agent, after which a host asks the person for more; null if no call is beyond
+ * them. `scope` also names the scopes that the agent has, because a new sign-in replaces the old one.
  */
 export function scopeRefusal(
   oauth: McpOAuth,
@@ -78,10 +78,10 @@ export function scopeRefusal(
 }
 
 interface ScopesOfAgent {
-  /** What the person allowed. */
+  /** The scopes that the person allowed. */
   scopes: readonly Scope[]
   tools: ReadonlyMap<string, Tool>
-  /** Whether this server shows secrets; where it does not, no scope would help. */
+  /** Whether this server shows secrets; if not, no scope would help. */
   allowSecrets: boolean
 }
 

@@ -23,7 +23,7 @@ interface KeptSession extends Session {
 
 interface SessionLimits {
   most: number
-  /** Of one principal. */
+  /** The most sessions of one principal. */
   mostOfOne: number
   idleMs: number
 }

@@ -28,7 +28,7 @@ export interface HttpCaller {
   agentSession?: string | undefined
 }
 
-/** What callers over HTTP may list and call, the same in both eras of the protocol. */
+/** The tools that callers over HTTP may list and call, the same in both eras of the protocol. */
 export class HttpTools {
   readonly #options: McpHttpOptions
   readonly #tools: ReadonlyMap<string, Tool>
@@ -41,7 +41,7 @@ export class HttpTools {
     this.#toolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
   }
 
-  /** The policy of a request: the server's own, narrowed by what the agent was allowed, its address and its headers. */
+  /** The policy of a request: the server's own, narrowed by the agent's grant, its address and its headers. */
   toolPolicyOf(req: IncomingMessage, limits: Partial<ToolPolicy>): ToolPolicy | Refusal {
     try {
       const allowed = narrowed(this.#toolPolicy, { ...defaultToolPolicy, allowSecrets: true, ...limits })
@@ -91,7 +91,7 @@ export class HttpTools {
   async #list(token: string, toolPolicy: ToolPolicy): Promise<ListedTool[]> {
     this.#published ??= publishTools(this.#options.registry)
     const permissions = (await this.#options.permissions?.(token)) ?? null
-    // 100 kB for each of many clients whose permissions come at once: each list is made and sent in a turn of its own.
+    // 100 kB for each of many clients whose permissions arrive at once, so each list is made and sent in its own turn.
     await yieldAlone()
     return listedTools(this.#published, toolPolicy, permissions)
   }

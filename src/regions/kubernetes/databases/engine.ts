@@ -20,11 +20,11 @@ interface ClusterDatabasesDeps {
   client: ClusterClient
   installationId: string
   podSecurity: ClusterOptions['podSecurity']
-  /** Why the nodes cannot pull an image, if the registry of the region tells; null if they can, or it is not known. */
+  /** Why the nodes cannot pull an image, if the region's registry reports it; null if they can, or it is unknown. */
   imageProblem(image: string): Promise<string | null>
 }
 
-/** The databases of a cluster: which can run, and what is done inside of one that runs. */
+/** The databases of a cluster: their availability, and commands inside a running one. */
 export class ClusterDatabases {
   readonly #deps: ClusterDatabasesDeps
 
@@ -91,7 +91,7 @@ export class ClusterDatabases {
     await this.#inside(spec, tool, { signal }, (reached) => changeRedisPassword(reached, previous, signal))
   }
 
-  /** By a program in the container; a database without such a one over its own protocol. */
+  /** By a program in the container, or over the database's own protocol if it has no such program. */
   async #inside(
     spec: DatabaseContainerSpec,
     tool: DatabaseTool | null,

@@ -1,7 +1,7 @@
 import type { DatabaseSpec } from '../../../engines/engine.ts'
 import type { Workload } from '../manifests/workload.ts'
 
-/** What a cluster region runs of a managed database. */
+/** A managed database in a cluster region. */
 export type DatabaseWorkload = Workload & { database: DatabaseSpec; mqttHost: string | null; diskMb: number }
 
 /** The Secret with the credentials of a database, which every version uses. */

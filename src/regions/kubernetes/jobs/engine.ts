@@ -28,10 +28,10 @@ const podWithinMs = 2_000
 /** Before the second look; it doubles, so that a cluster that is slow is not called often. */
 const podPauseMs = 25
 
-/** The cache may lag behind what was just applied by so long at most; then the object is gone. */
+/** The cache may lag behind an apply by this much at most; an object still missing then is gone. */
 const lagMs = 10_000
 
-/** Job attempts as `batch/v1` Jobs: what the job scheduler needs of a region, for a cluster. */
+/** Job attempts as `batch/v1` Jobs: the job scheduler's engine for a cluster. */
 export class ClusterJobs {
   readonly #deps: ClusterJobsDeps
   /** Applied, and maybe not in the cache yet. */

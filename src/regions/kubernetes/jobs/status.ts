@@ -3,7 +3,7 @@ import { AppError } from '../../../errors.ts'
 import { cannotCreate, createAdvice } from '../status.ts'
 import { chosenPod, jobLabels } from './manifest.ts'
 
-/** What is read of a Job. */
+/** The fields of a Job that are read. */
 export interface JobObject {
   metadata: {
     name: string
@@ -14,7 +14,7 @@ export interface JobObject {
   status?: { conditions?: { type: string; status: string; reason?: string; message?: string }[] }
 }
 
-/** What is read of the pod of a Job. */
+/** The fields of the pod of a Job that are read. */
 export interface PodObject {
   metadata: { name: string; namespace: string; labels?: Record<string, string>; creationTimestamp?: string }
   spec?: { nodeName?: string; schedulingGates?: { name: string }[] }

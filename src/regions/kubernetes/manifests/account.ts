@@ -8,8 +8,8 @@ const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.
 
 /**
  * The namespace of an account. Pod Security is `baseline` unless the region says `restricted`, because images of tenants
- * may run as root: without capabilities, without privileges and without a token of the cluster. What `restricted` would
- * refuse besides is in the cluster's audit log.
+ * may run as root: without capabilities, without privileges and without a token of the cluster. Other violations of
+ * `restricted` are in the cluster's audit log.
  */
 export function accountManifests(
   accountId: string,

@@ -16,10 +16,10 @@ import {
   type Workload,
 } from './workload.ts'
 
-/** Requests that reach a pod after its end began are still answered: the ingress needs a moment to learn of it. */
+/** Requests that reach a terminating pod are still answered: the ingress takes a moment to remove it. */
 const drainSeconds = 5
 const graceSeconds = 45
-/** The pods of a node that is away are replaced after this, not after the usual five minutes. */
+/** Pods of an unreachable node are replaced after this time, not after the usual five minutes. */
 const shortTolerations = ['not-ready', 'unreachable'].map((condition) => ({
   ...{ key: `node.kubernetes.io/${condition}`, operator: 'Exists', effect: 'NoExecute' },
   tolerationSeconds: 10,
@@ -64,7 +64,7 @@ function deployment(workload: Workload, options: ClusterOptions, metadata: Metad
       // The autoscaler owns the number while it is on.
       ...(autoscaled ? {} : { replicas: containers }),
       revisionHistoryLimit: 1,
-      // Ready for so long, a version counts as deployed.
+      // A version counts as deployed after being ready for this long.
       minReadySeconds: workload.healthCheck.stabilitySeconds,
       // A volume is in use by one pod at a time; otherwise the version before serves until the new one is ready.
       strategy: volume

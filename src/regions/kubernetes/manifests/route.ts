@@ -2,7 +2,7 @@ import { annotated, type ClusterOptions, type Manifest } from './workload.ts'
 
 type Metadata = Manifest['metadata']
 
-/** What leads requests for `host` to the Service of the same name: a route of a Gateway, or an Ingress. */
+/** The route for `host` to the Service of the same name: an HTTPRoute of a Gateway, or an Ingress. */
 export function routeManifest(host: string, options: ClusterOptions, metadata: Metadata): Manifest {
   const own = annotated(metadata, options.annotations?.route)
   return options.gateway ? gatewayRoute(host, options.gateway, own) : ingress(host, options, own)

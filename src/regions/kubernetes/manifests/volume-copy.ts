@@ -12,7 +12,7 @@ import {
 
 /** The environment whose volume is copied; not the label by which the pods of an environment are found. */
 export const copyLabel = 'longshore.dev/volume-of'
-/** Ends what a control plane that was killed left. */
+/** Ends copies that a killed control plane left. */
 const longestSeconds = 86_400
 
 /**

@@ -3,7 +3,7 @@ import type { FunctionConfig } from '../../../contract/function-config.ts'
 import type { HealthCheck } from '../../../contract/health.ts'
 import { clusterNamespace, dnsName, workloadName } from '../../../domain/environments/cluster-names.ts'
 
-/** What a cluster region runs of one environment: one version with its settings, variables decrypted. */
+/** One version of an environment in a cluster region, with its settings and decrypted variables. */
 export interface Workload {
   installationId: string
   accountId: string
@@ -17,7 +17,7 @@ export interface Workload {
   env: Readonly<Record<string, string>>
   /** 0 while the environment is stopped. */
   containers: number
-  /** Its volume is being copied: what starts then has another template, so that the cluster watches its progress again. */
+  /** Its volume is being copied: the version then starts with another template, so that the cluster reports new progress. */
   isHeld?: boolean
   cpuMillicores: number
   memoryMb: number
@@ -32,19 +32,19 @@ export interface Workload {
   volume: { mountPath: string; diskMb: number } | null
 }
 
-/** What the regions file says of the cluster. */
+/** The settings of the cluster in the regions file. */
 export interface ClusterOptions {
   namespacePrefix: string
   appDomain: string
   ingressClass?: string | undefined
   /** In place of an Ingress: routes of this Gateway. */
   gateway?: { name: string; namespace: string; listener?: string | undefined } | undefined
-  /** Of an Ingress: the certificate of its controller, or one for each app by cert-manager. */
+  /** Only for an Ingress: the certificate of its controller, or one for each app by cert-manager. */
   tls?: 'default' | { clusterIssuer: string } | undefined
   /** For the ingress or the Gateway: of each app's route, and of its Service. */
   annotations?: { route: Record<string, string>; service: Record<string, string> } | undefined
   storageClass?: string | undefined
-  /** Of the namespaces of accounts; `restricted` takes only images that run as another user than root. */
+  /** Level for the namespaces of accounts; `restricted` takes only images that run as another user than root. */
   podSecurity?: 'baseline' | 'restricted' | undefined
 }
 
@@ -105,7 +105,7 @@ export function variablesSecret(workload: Workload, namespace: string): Manifest
   ]
 }
 
-/** Without a Secret, a node has none to read before it starts the container. */
+/** Without a Secret, a node does not have to read one before it starts the container. */
 function hasVariables({ env }: Workload): boolean {
   return Object.keys(env).length > 0
 }
@@ -140,7 +140,7 @@ export function volumeClaimManifest(
   }
 }
 
-/** The container of an app or a function, with what they have in common. */
+/** The container of an app or a function: the parts that they share. */
 export function container(workload: Workload, options: ClusterOptions): Record<string, unknown> {
   const { cpuMillicores, memoryMb, port, image } = workload
   const memory = `${memoryMb}Mi`
@@ -158,7 +158,7 @@ export function container(workload: Workload, options: ClusterOptions): Record<s
   }
 }
 
-/** What Pod Security `restricted` asks of a container; the user other than root only where the region does. */
+/** The requirements of Pod Security `restricted`; a user other than root only where the region requires it. */
 export function securityContext({ podSecurity }: Pick<ClusterOptions, 'podSecurity'>): object {
   return {
     allowPrivilegeEscalation: false,
