@@ -1,8 +1,8 @@
 import { addAbortListener } from 'node:events'
 
 /**
- * The result of `promise`, or the reason of `signal` if it aborts earlier or has aborted: for calls of libraries that take
- * no signal. `discard` gets a result that comes later.
+ * Returns the result of `promise`; throws the reason of `signal` if it has aborted or aborts first. For calls of libraries
+ * that take no signal. `discard` gets a result that comes later.
  */
 export async function raceAbort<T>(
   promise: Promise<T>,

@@ -117,7 +117,8 @@ export class Sampler {
     }
     await Promise.all(Array.from({ length: readers }, read))
     this.#readings = readings
-    return used
+    // A part of the containers would count as all of them.
+    return this.#worker.stopped ? new Map() : used
   }
 
   /** A container younger than about one period is counted from its start, with a usage of zero. */

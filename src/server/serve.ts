@@ -53,7 +53,7 @@ import { type StopStep, stopInOrder } from './stop-in-order.ts'
 import { type Measuring, openMeasuring } from './telemetry/measurements.ts'
 
 const mailDeadlineMs = 10_000
-/** Less than `longshore stop` waits. What has not ended by then, such as a backup, is as after a crash. */
+/** Less than `longshore stop` waits. Work that has not ended by then continues at the next start, as after a crash. */
 const stopLimitMs = 25_000
 
 /** `longshore serve`: control plane, and the gateway as a process of its own. Resolves to the exit code. */
@@ -131,7 +131,6 @@ async function startControlPlane(
   const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
   printReady(platform, started, gateway.url(), signInUrl)
   return [
-    ['checks', () => Promise.all(workers.map((worker) => worker.stop()))],
     ['measurements', () => measuring.stop()],
     ['MCP', () => mcp.close()],
     ['API', () => api.close()],
@@ -140,6 +139,7 @@ async function startControlPlane(
     ['regions', () => Promise.all([reconciler, ...started.clusters].map((one) => one.stop()))],
     ['link to the gateway', () => gateway.close()],
     ['address file', () => rmSync(platform.home.serveFile, { force: true })],
+    ['checks and copies of files', () => Promise.all(workers.map((worker) => worker.stop()))],
     ['store', () => platform.close()],
   ]
 }

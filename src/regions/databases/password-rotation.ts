@@ -26,6 +26,7 @@ export class PasswordRotation {
   readonly #deps: RotationDeps
   readonly #later: (delayMs: number) => void
   #running: AbortController | null = null
+  #isClosed = false
   /** The rotation whose failure is in the history. */
   #noted: string | null = null
 
@@ -34,14 +35,16 @@ export class PasswordRotation {
     this.#later = later
   }
 
-  abort(): void {
+  /** Aborts for good: a pass that is under way begins no other rotation. */
+  close(): void {
+    this.#isClosed = true
     this.#running?.abort()
   }
 
   look(view: EnvironmentView, ready: readonly PodRecord[]): void {
     const { previousSecrets } = view.environment.database ?? {}
     const primary = ready.find(({ ordinal = 0 }) => ordinal === 0)
-    if (previousSecrets === undefined || !primary || this.#running) return
+    if (previousSecrets === undefined || !primary || this.#running || this.#isClosed) return
     this.#running = new AbortController()
     const { appEnvId } = view.environment
     void this.#rotate(view, primary, previousSecrets, this.#running.signal)

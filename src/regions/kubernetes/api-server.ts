@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import http from 'node:http'
 import https from 'node:https'
 import { createInterface } from 'node:readline'
@@ -5,6 +6,8 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { raceAbort } from '../../race-abort.ts'
 
 const callTimeoutMs = 15_000
+/** For a connection to a pod, which a node has to open too. */
+const handshakeTimeoutMs = 30_000
 /** The API server sends a bookmark a minute: a watch that is silent for longer is broken. */
 const silenceMs = 150_000
 /** Connections that are kept open, for all calls of a region. */
@@ -40,6 +43,21 @@ export class ApiRefusal extends Error {
  */
 export class ClusterConfig extends KubeConfig {
   #agent: { key: string; agent: https.Agent } | null = null
+
+  constructor() {
+    super()
+    const { authenticators } = this as unknown as {
+      authenticators: Partial<Record<'execFn', typeof spawn>>[]
+    }
+    // The library starts a program that gets credentials without a limit, and again for each call.
+    for (const one of authenticators) if (one.execFn) one.execFn = spawnInTime
+  }
+
+  /** The library passes the options to its WebSockets too, which it would let wait forever for a node. */
+  override async applyToHTTPSOptions(options: https.RequestOptions & { handshakeTimeout?: number }) {
+    await super.applyToHTTPSOptions(options)
+    options.handshakeTimeout = handshakeTimeoutMs
+  }
 
   /** Throws `ApiRefusal`, or the error of the connection. */
   async getJson<T>(path: string, query: Record<string, string>, accept?: string): Promise<T> {
@@ -101,7 +119,7 @@ export class ClusterConfig extends KubeConfig {
     const url = new URL(`${this.#cluster().server.replace(/\/$/, '')}/${path}`)
     url.search = new URLSearchParams(query).toString()
     const isTls = url.protocol === 'https:'
-    // A plugin of the kubeconfig that gets credentials has no limit of its own.
+    // A program that gets credentials takes no signal.
     const options = await raceAbort(this.#options(), signal)
     const agent = isTls ? { agent: this.#agentOf(options) } : {}
     const type = body ? { 'content-type': body.type } : {}
@@ -145,6 +163,9 @@ export class ClusterConfig extends KubeConfig {
     return this.#agent.agent
   }
 }
+
+const spawnInTime = ((command: string, args: string[], options: object) =>
+  spawn(command, args, { ...options, timeout: callTimeoutMs, killSignal: 'SIGKILL' })) as typeof spawn
 
 async function textOf(answer: http.IncomingMessage): Promise<string> {
   const parts: Buffer[] = []

@@ -42,9 +42,6 @@ export interface PodSocket {
   addEventListener(event: 'close' | 'error', listener: () => void): void
 }
 
-/** How long the API server and a node may take to open a connection to a pod. */
-const openingTimeoutMs = 30_000
-
 /** `kubeconfig` absent: the cluster this process runs in; `context` absent: the file's current one. */
 interface CredentialSource {
   kubeconfig?: string | undefined
@@ -168,8 +165,8 @@ export class ClusterClient {
   }
 
   /**
-   * Opens a connection with channels to a pod, such as its `exec`; `onFrame` gets the output of each channel. The library
-   * waits for ever for a node that does not answer, so `signal` and a time limit end the opening.
+   * Opens a connection with channels to a pod, such as its `exec`; `onFrame` gets the output of each channel. `signal`
+   * ends the opening only.
    */
   async podSocket(
     { namespace, name }: Place,
@@ -182,9 +179,8 @@ export class ClusterClient {
       onFrame(channel, data)
       return true
     })
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(openingTimeoutMs)])
     return await called(() =>
-      raceAbort(opened as unknown as Promise<PodSocket>, limit, (late) => late.terminate()),
+      raceAbort(opened as unknown as Promise<PodSocket>, signal, (late) => late.terminate()),
     )
   }
 

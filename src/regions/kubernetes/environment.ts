@@ -85,7 +85,7 @@ export class ClusterEnvironment {
   /** Ends what goes on beside the passes, for good. */
   close(): void {
     this.#images.close()
-    this.#rotation.abort()
+    this.#rotation.close()
   }
 
   /** How closely it has to be looked at in a resync that found these objects. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { raceAbort } from '../../race-abort.ts'
 import { Worker } from '../../worker.ts'
 import { ApiRefusal, type ClusterConfig } from './api-server.ts'
 
@@ -113,7 +114,8 @@ export class Informer<T extends Watched> {
     let resourceVersion = ''
     do {
       const position: Record<string, string> = from === '' ? {} : { continue: from }
-      const page = await server().getJson<Page<T>>(path, { labelSelector, limit: pageSize, ...position })
+      const query = { labelSelector, limit: pageSize, ...position }
+      const page = await raceAbort(server().getJson<Page<T>>(path, query), this.#stop.signal)
       for (const object of page.items.filter(accepts)) found.set(keyOf(object), keep(object))
       resourceVersion = page.metadata.resourceVersion
       from = page.metadata.continue ?? ''

@@ -93,7 +93,7 @@ export class EnvironmentWorker {
   close(): void {
     void this.#worker.stop()
     this.#images.close()
-    this.#rotation.abort()
+    this.#rotation.close()
     this.#checks.stop()
     this.#pods.abortStarts()
   }

@@ -35,9 +35,10 @@ it('Redis: a stop while the copy is read, before anything is sent, ends the rest
 it('process engine: a stop ends the tool with the programs that its script has started', async () => {
   const stop = new AbortController()
   const output = new PassThrough()
-  const tool = { script: 'sleep 600 | cat; echo never', env: {} }
+  const tool = { script: 'echo begun; sleep 600 | cat', env: {} }
   const around = { path: process.env.PATH ?? '', signal: stop.signal }
   const running = runDatabaseTool(tool as never, {} as DatabaseSpec, { output }, around)
+  await once(output, 'data')
   stop.abort(new Error('stopped'))
   await expect(running).rejects.toThrow('stopped')
 })

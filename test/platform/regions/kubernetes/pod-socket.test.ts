@@ -29,11 +29,11 @@ it('a stop ends the opening of a connection to a pod whose node does not answer'
   const stop = new AbortController()
   const server = http.createServer()
   // Accepted, and never answered.
-  server.on('upgrade', () => stop.abort(new Error('stopped')))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+  server.on('upgrade', (_request, socket) => {
+    onTestFinished(() => void socket.destroy())
+    stop.abort(new Error('stopped'))
   })
+  onTestFinished(() => void server.close())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
