@@ -89,7 +89,7 @@ export function backupFormat(app: Pick<App, 'dockerPreset'>, { applied }: Enviro
   )
 }
 
-/** Only an environment that runs, or is about to, can copy with its program. */
+/** A database is copied by its own program, so its environment must run or be about to. */
 export function checkServes({
   desiredState,
   cliEnvName,

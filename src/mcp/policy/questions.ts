@@ -111,7 +111,7 @@ function unusable(cause?: unknown): AppError {
   })
 }
 
-/** The grant of an agent, which its credential names before the first dot (`src/oauth/grant-credentials.ts`); tokens have none. */
+/** The grant of an agent: its credential up to the first dot (`src/oauth/grant-credentials.ts`); tokens have none. */
 function nameOf({ token, tool, args }: QuestionSubject): string {
   const [holder = ''] = (token ?? '').split('.')
   return `question of ${hashOf(holder)} about ${hashOf(JSON.stringify([tool, sorted(args)]))}`
