@@ -56,7 +56,7 @@ function afterOptions(text: string, start: number, members: string): number {
 }
 
 const closings: Record<string, string> = { '(': ')', '[': ']', '{': '}', '<': '>' }
-/** What may contain brackets without being code: comments, strings, and regular expressions after an operator. */
+/** Text that may contain brackets without being code: comments, strings, and regular expressions after an operator. */
 const quoted =
   /\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|(?<=[([{,=:?|&!>]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\//y
 

@@ -51,7 +51,7 @@ export function many(amount = 500): Promise<string[]> {
   }, {})
 }
 
-/** CPU for each resync: of the process in all, and of the seconds in which it used more than its median. */
+/** CPU for each resync: of the process in all (`ofMinute`), and what exceeds the median second (`ofResync`). */
 async function cpuSeconds(pid: number): Promise<{ ofMinute: number; ofResync: number }> {
   const seconds: number[] = []
   let last = usedBy(pid).cpuSeconds

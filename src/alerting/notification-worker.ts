@@ -70,7 +70,7 @@ export class NotificationWorker {
   readonly #failures = new Map<string, number>()
   /** Recent worst response time of a contact point, in milliseconds. */
   readonly #answerMs = new Map<string, number>()
-  /** Notifications that were sent while due ones were being read: the read may still contain them. */
+  /** Notifications whose sending ended since the last read of due ones began: the read may still contain them. */
   readonly #ended = new Set<string>()
   readonly #sending = new Set<Promise<unknown>>()
   readonly #worker: Worker

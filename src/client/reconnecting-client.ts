@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import { brokeUnderWay, neverArrived } from './answer-error.ts'
 import type { CallOptions, Client } from './client.ts'
 
-/** Five seconds apart: another instance needs less time to find that the first one is gone. */
+/** Five seconds apart, 20 s in all: longer than another instance needs to find that the first one is gone. */
 const mostRepeats = 4
 
 /**

@@ -64,6 +64,6 @@ export const recentTrafficMs = 60_000
 
 /** A source that also has the requests of the last minute. */
 export interface MetricReader extends MetricValues {
-  /** In the order of the queries; empty where they are unknown. */
+  /** In the order of the queries; all zero where they are unknown. */
   traffic(queries: readonly TrafficQuery[]): Promise<TrafficCounts[]>
 }

@@ -1,6 +1,6 @@
 /** Names of this installation in OAuth. */
 export interface OAuthAddresses {
-  /** The authorization server in this program. */
+  /** Address of the authorization server in this program. */
   issuer: string
   /** The resource that tokens are valid for: the MCP endpoint. */
   resource: string
@@ -29,7 +29,7 @@ export function addressesOf(publicUrl: string | undefined, apiUrl: () => string)
   }
 }
 
-/** Whether the address of a client names `resource`; a final slash makes no difference. */
+/** Whether the address that a client sent names `resource`; a final slash makes no difference. */
 export function namesResource(named: string, resource: string): boolean {
   return URL.canParse(named) && new URL(named).href.replace(/\/$/, '') === new URL(resource).href
 }

@@ -14,11 +14,11 @@ server.listen(${port})
 ${rest}
 `
 
-/** Listens, and does it so long after the first request: how long a container takes to be seen differs. */
+/** Listens, and runs `code` this long after the first request, because the time until a container is seen differs. */
 const afterRequest = (ms: number, code: string) =>
   listens(`server.once('request', () => setTimeout(() => { ${code} }, ${ms}))`)
 
-/** Exits so long after its start, whether it has been seen or not. */
+/** Exits this long after its start, even if it has not been seen yet. */
 const exitsEarly = (ms: number) => listens(`setTimeout(() => process.exit(3), ${ms})`)
 export const exitsAfter = (ms: number) => afterRequest(ms, 'process.exit(3)')
 

@@ -77,7 +77,7 @@ export async function moveWithVolume(
   return appEnvId
 }
 
-/** A version that exits at once in a cluster keeps running in its old region, with its files. */
+/** A version that exits at once in a cluster runs again in its old region, with its files. */
 export async function moveBackFromCluster(
   installation: Installation,
   { base, from, to }: { base: string; from: string; to: string },

@@ -33,8 +33,8 @@ export function fieldPath(path: string): string {
 }
 
 /**
- * The changed fields for a sentence. Names of variables are omitted, because tenants choose them; internal fields of the
- * store are called the deployment.
+ * The changed fields for a sentence. Names of variables are omitted, because tenants choose them; the internal ids of
+ * rollouts appear as `deployment`.
  */
 export function fieldNames(paths: readonly string[]): string {
   const named = paths.map((path) =>

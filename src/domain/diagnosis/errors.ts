@@ -10,7 +10,7 @@ import { withRefreshed } from './refreshed.ts'
 const leastPercent = 5
 const leastFailures = 3
 const appStartTimeoutSeconds = 60
-/** Log lines this long before the last failed request may explain it. */
+/** Log lines up to this old may explain the failed requests of the last minute. */
 const explainedByMs = 60_000
 
 /** Answers that take longer are slow. */
@@ -151,7 +151,7 @@ export function isSaturated(facts: Facts): boolean {
   return heldTimes(facts, facts.metrics?.p99Seconds ?? 0) >= 0.7
 }
 
-/** Requests wait for a slot: more are in progress than the containers may hold on average, and they take long. */
+/** Requests wait for a slot: on average, more are in progress than the containers may hold, and they take long. */
 export function isQueueing(facts: Facts): boolean {
   const isSlow = (facts.metrics?.p95Seconds ?? 0) >= slowSeconds
   return isSlow && heldTimes(facts, facts.meanSeconds ?? 0) >= 1.5

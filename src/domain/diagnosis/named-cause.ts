@@ -42,7 +42,7 @@ function dependency(facts: Facts, evidence: Evidence[]): NamedCause {
   }
 }
 
-/** Anyone whose text the program prints can name a variable, so fixes from log lines are never safe. */
+/** Anyone whose text the program prints can name a variable, so the fix of a missing variable is never safe. */
 function missingVariable(facts: Facts, name: string, evidence: Evidence[]): NamedCause {
   const { appEnvId, latest, variables } = facts
   const text = variables.saved.includes(name)

@@ -3,7 +3,7 @@ import type { Environment } from './environment.ts'
 
 type Moving = Pick<Environment, 'region' | 'changingRegion' | 'servedFrom' | 'volumeMove' | 'leftVolumeIn'>
 
-/** While the volume is copied, changes of containers or data would be lost, or lose data that the copy lacks. */
+/** From step `copy` on, a change of containers or data would be lost, or would lose data that the copy lacks. */
 export function refuseWhileCopying({ volumeMove, region, servedFrom }: Moving): void {
   if (!volumeMove || volumeMove.step === 'prepare') return
   throw new AppError('conflict', 'The environment moves to another region with its volume', {
@@ -11,7 +11,10 @@ export function refuseWhileCopying({ volumeMove, region, servedFrom }: Moving): 
   })
 }
 
-/** Whether containers must stay down: those of the version that waits for the copy, and those on the copied volume. */
+/**
+ * Whether containers must stay down: those of the version that waits for the copy, and those of the version whose volume
+ * was copied.
+ */
 export function isHeld({ volumeMove }: Pick<Moving, 'volumeMove'>, startsHere: boolean): boolean {
   return volumeMove?.step === 'copy' || (volumeMove?.step === 'start' && !startsHere)
 }

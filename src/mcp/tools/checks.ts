@@ -26,7 +26,7 @@ export const accountOrAppNamed: Check = (_ctx, input) => {
   return undefined
 }
 
-/** F8: neither functions nor jobs are scaled by CPU, memory or hand, and databases by hand only. */
+/** Functions (F8) and jobs are not scaled by CPU, memory or hand; databases are scaled by hand only. */
 export const isScalable: Check = async (ctx, input) => {
   const env = await ctx.reads.environment(input, ctx.signal)
   const isAutoscaling = ctx.operation.id === 'update-app-env-autoscaling'

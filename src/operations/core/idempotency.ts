@@ -51,8 +51,8 @@ function keptName(caller: Caller, key: string | null): string {
 }
 
 /**
- * The owner of the idempotency keys of a call. An agent that signed in has its own: the answers to its person's calls may be beyond
- * its limits.
+ * The owner of the idempotency keys of a call. An agent that signed in has its own: the answers to its person's calls may
+ * be beyond its limits.
  */
 export function keyHolder({ principal, token }: Caller): string {
   return token.scopes === null ? principal : `${principal}/${token.tokenId}`

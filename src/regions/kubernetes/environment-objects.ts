@@ -134,7 +134,7 @@ export class EnvironmentObjects {
     this.#secrets.clear()
   }
 
-  /** Applies no more objects of this environment: another environment may take its name. */
+  /** Frees the names once no more objects of the environment are applied: another environment may take them. */
   release(): void {
     this.#names.release()
   }

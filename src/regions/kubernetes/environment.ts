@@ -82,7 +82,7 @@ export class ClusterEnvironment {
     return this.#changing
   }
 
-  /** Ends what goes on beside the passes, for good. */
+  /** Stops image builds and the password rotation for good. */
   close(): void {
     this.#images.close()
     this.#rotation.abort()

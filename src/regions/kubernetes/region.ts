@@ -186,7 +186,7 @@ export class ClusterRegion {
     this.#backups.wake()
   }
 
-  /** Compares everything and applies missing or changed objects again, after changes that users make meanwhile. */
+  /** Compares everything and applies missing or changed objects again; changes that users make meanwhile go first. */
   async #resync(): Promise<void> {
     const { db, clock, region, cache, client, installationId, options } = this.#deps
     this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs

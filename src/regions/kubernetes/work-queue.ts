@@ -11,7 +11,7 @@ interface Item<Task> {
 
 interface WorkQueueOptions<Task> {
   lanes: number
-  /** The most lanes that background tasks may take, so that a change always finds a free one. */
+  /** The most lanes that background tasks may take, so that they never keep a change waiting in all lanes. */
   backgroundLanes: number
   /** Never rejects. */
   work(key: string, task: Task): Promise<void>

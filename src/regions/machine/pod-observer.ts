@@ -17,7 +17,7 @@ interface ObservedEnvironment {
   /** As it was read last. */
   readonly view: EnvironmentView | null
   wake(): void
-  /** Time until the next look, in milliseconds. */
+  /** Requests another look in `delayMs`. */
   later(delayMs: number): void
   /** Publishes the containers that take requests to the gateway. */
   publish(): void

@@ -7,7 +7,7 @@ import { type Refusal, unauthenticated } from './guards.ts'
 
 /** The OAuth functions that `/mcp` uses. */
 export interface McpOAuth {
-  /** Null for other tokens. The API gets `token` in place of the access token, which ends here. */
+  /** Null for a token that is not of OAuth. The API gets `token` in place of the access token, which ends here. */
   admit(token: string, host: string | undefined): Promise<AdmittedAgent | null>
   /** Notes that an agent was answered `insufficient_scope`; `token` is the one of `admit`. */
   needsMore(token: string): Promise<void>
