@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { AppError } from './errors.ts'
 
 /**
- * As `spawn`, but throws `unavailable` if this process has no open files left. The child of `spawn` then has no streams and
- * reports its error later, which would end the process: the code that reads the streams fails before it listens.
+ * As `spawn`, but throws `unavailable` if this process has no open files left. The child of `spawn` then has no streams
+ * and reports its error later; that error would end the process, because the code that reads the streams fails before it
+ * listens.
  */
 export const spawnChild = ((...args: Parameters<typeof spawn>) => {
   const child = spawn(...args)

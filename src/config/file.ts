@@ -186,7 +186,9 @@ function placesOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; text: string 
   }))
 }
 
-/** The position of the key at `path`, or of the value in a list; if it is missing, that of the innermost one around it. */
+/**
+ * The position of the key at `path`, or of the value in a list; if it is missing, that of the innermost one around it.
+ */
 function offsetOf(document: Document, path: PropertyKey[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)

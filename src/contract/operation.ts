@@ -4,8 +4,8 @@ import type { EnvironmentType, Permission, PolicyType, resources } from './resou
 export const apiPrefix = '/api/public/v1'
 
 /**
- * The permissions that an operation requires (docs/interface.md#permissions). `on` names the object that the caller needs
- * access to; the authorization function loads it or refuses.
+ * The permissions that an operation requires (docs/interface.md#permissions). `on` names the object the caller needs
+ * access to; the authorization function loads that target or refuses.
  */
 export type Policy =
   /** Any user token; `environmentToken` lets environment tokens in too. */

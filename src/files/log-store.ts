@@ -147,8 +147,8 @@ export class LogStore {
   }
 
   /**
-   * The full timestamp of the last stored line of a pod, from which following continues after a restart. If the segments that
-   * are read have no line of the pod, the timestamp of their first line: its lines were stored before that.
+   * The full timestamp of the last stored line of a pod, from which following continues after a restart. If the segments
+   * that are read have no line of the pod, the timestamp of their first line: its lines were stored before that.
    */
   async lastAt(appEnvId: string, podName: string): Promise<string | null> {
     const segments = this.#open(appEnvId, 'RUNTIME')

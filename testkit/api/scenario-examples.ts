@@ -8,7 +8,10 @@ const fixedTime = '2026-11-01T12:00:00.000Z'
 /** Usage of one container of one zCloud for a minute, at the rate of functions. */
 const measuredUsage: Json = { containerSeconds: 60, zCloudSeconds: 60, billedZCloudSeconds: 180 }
 
-/** The proposal for a function that takes as long for four requests at a time as for one. A pause of the machine changes it. */
+/**
+ * The proposal for a function that takes as long for four requests at a time as for one.
+ * A pause of the machine changes it.
+ */
 const measuredProposal: Json = {
   containerConcurrency: 20,
   minScale: 1,

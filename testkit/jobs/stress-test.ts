@@ -231,7 +231,10 @@ export class JobStressTest {
     while (done() < this.#options.kills) await pause(20)
   }
 
-  /** Waits until no work has been left for a second, two minutes at most; the verdict reports open work as forgotten. */
+  /**
+   * Waits until no work has been left for a second, two minutes at most; the verdict reports work that is still open as
+   * forgotten.
+   */
   async #untilSettled(): Promise<void> {
     const deadlineMs = performance.now() + 120_000
     for (let quiet = 0; quiet < 10 && performance.now() < deadlineMs; ) {

@@ -14,7 +14,7 @@ server.listen(${port})
 ${rest}
 `
 
-/** Listens, and runs `code` this long after the first request: the time until a container is seen differs. */
+/** Listens, and runs `code` this long after the first request, because the time until a container is seen differs. */
 const afterRequest = (ms: number, code: string) =>
   listens(`server.once('request', () => setTimeout(() => { ${code} }, ${ms}))`)
 

@@ -156,7 +156,10 @@ export async function accountOf(client: Client, named: unknown): Promise<string>
   throw new UsageError(`choose one with --account: ${ids.join(', ')}`)
 }
 
-/** Whether a call needs an account: also for an object in an account, if the input names neither app nor environment. */
+/**
+ * Whether a call needs an account: also for an account or an object in it, if the input names neither app nor
+ * environment.
+ */
 function needsAccount(row: Operation, fields: RowFields, input: Options): boolean {
   const isOptional = row.policy.on === 'account-or-app' || row.policy.on === 'environments'
   return fields.account === 'needed' || (isOptional && !isNarrowed(input))

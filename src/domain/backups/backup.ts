@@ -89,7 +89,7 @@ export function backupFormat(app: Pick<App, 'dockerPreset'>, { applied }: Enviro
   )
 }
 
-/** A database is copied by its own program, so its environment must run or be about to. */
+/** A database is copied and restored by its own program, so its environment must run or be about to. */
 export function checkServes({
   desiredState,
   cliEnvName,
@@ -149,7 +149,10 @@ export function checkRestorable(backup: Backup, { app, environment, format }: Re
   }
 }
 
-/** A database reads data of its older versions. Versions of different programs, such as MySQL and MariaDB, are not compared. */
+/**
+ * A database reads data of its older versions. Versions of different programs, such as MySQL and MariaDB, are not
+ * compared.
+ */
 function checkVersion({ dockerPreset, dockerPresetVersion: from }: Backup, into: string): void {
   const [one, other] = [versionOf(from), versionOf(into)]
   if (!one || !other || one.program !== other.program || !isNewer(one.numbers, other.numbers)) return

@@ -16,8 +16,8 @@ export interface ContainerRun {
 }
 
 /**
- * A meter reads every two seconds, for a busy cluster less often. After this long without a read, the machine, engine
- * or cluster of the container counts as unreachable.
+ * A meter reads every two seconds, for a busy cluster less often. After this long without a read, the machine, engine or
+ * cluster of the container counts as unreachable.
  */
 const awayMs = 600_000
 

@@ -11,7 +11,10 @@ export function refuseWhileCopying({ volumeMove, region, servedFrom }: Moving): 
   })
 }
 
-/** Whether containers must stay down: those of the version that waits for the copy, and of the one that was copied. */
+/**
+ * Whether containers must stay down: those of the version that waits for the copy, and those of the version whose volume
+ * was copied.
+ */
 export function isHeld({ volumeMove }: Pick<Moving, 'volumeMove'>, startsHere: boolean): boolean {
   return volumeMove?.step === 'copy' || (volumeMove?.step === 'start' && !startsHere)
 }

@@ -1,9 +1,9 @@
 import { metadataRanges } from '../../domain/environments/metadata-ranges.ts'
 
 /**
- * The chains that the kernel checks for packets to other machines and containers, and to this one. Both forward chains are
- * needed: Docker removes its jump to DOCKER-USER for milliseconds whenever it creates a network, and puts its own rules first
- * when it starts.
+ * The chains that the kernel checks for packets to other machines and containers, and to this one. Both forward chains
+ * are needed: Docker removes its jump to DOCKER-USER for milliseconds whenever it creates a network, and puts its own
+ * rules first when it starts.
  */
 const parents = { forward: ['DOCKER-USER', 'FORWARD'], input: ['INPUT'] } as const
 

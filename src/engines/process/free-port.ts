@@ -41,9 +41,9 @@ export class PortPicker {
 }
 
 /**
- * Keeps a port from the other installations of this machine until the claim is closed; null if one of them has it. A port is
- * free until a program listens, and the first program to listen would answer for both containers. The name of a Unix socket in
- * the abstract namespace ends with its process, and belongs to the network in which the port does.
+ * Keeps a port from the other installations of this machine until the claim is closed; null if one has it. A port is free
+ * until a program listens, and the first to listen would answer for both containers. The name of a Unix socket in the
+ * abstract namespace ends with its process, and belongs to the network in which the port does.
  */
 function claimed(port: number): Promise<net.Server | null> {
   return new Promise((resolve) => {

@@ -22,7 +22,10 @@ export interface ToolPolicy {
   groups: readonly ToolGroup[] | null
   excludedTools: readonly string[]
   scope: ServerScope
-  /** Environments that an agent is limited to; null = no list. The platform checks them. */
+  /**
+   * Environments that an agent is limited to; null = no list. The platform checks them, and tools that act on wider
+   * objects are not offered.
+   */
   environments: readonly string[] | null
   /** OAuth scopes of an agent; null for other callers. Tools beyond them stay listed, so that it can request more. */
   scopes: readonly Scope[] | null

@@ -42,8 +42,8 @@ export type Check = (
 ) => undefined | Note | Promise<undefined | Note>
 
 /**
- * The object that a destructive call would destroy. The effects of a dry run list everything else that goes with it. `name` and
- * `what` are our own text: they name objects by id or cliEnvName.
+ * The object that a destructive call would destroy. The effects of a dry run list everything else that goes with it.
+ * `name` and `what` are our own text: they name objects by id or cliEnvName.
  */
 export interface Loss {
   name: string

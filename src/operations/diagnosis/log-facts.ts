@@ -20,7 +20,10 @@ interface History {
   pods: readonly PodRecord[]
 }
 
-/** Output of the newest deployment if it failed, recent output of the serving version, and output of containers that ended. */
+/**
+ * Output of the newest deployment if it failed, recent output of the serving version, and output of containers that
+ * ended.
+ */
 export async function loadLogs(
   logs: Sources['logs'],
   { now }: Context,

@@ -120,7 +120,7 @@ export class EnvironmentWorker {
     this.#checks.look([pod])
   }
 
-  /** Takes the engines' listing, requested at `listedAtMs`. In a region whose engine did not answer, the state is unknown. */
+  /** Takes the engines' listing, requested at `listedAtMs`. Where an engine did not answer, the state is unknown. */
   observe(
     containers: readonly EngineContainer[],
     listedAtMs: number,

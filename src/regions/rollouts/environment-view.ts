@@ -30,7 +30,10 @@ export interface EnvironmentView {
   account: Account
   current: RolloutView | null
   wanted: RolloutView | null
-  /** The rollout whose containers take requests: the current one, or the wanted one in its stability window if it is alone. */
+  /**
+   * The rollout whose containers take requests: the current one, or the wanted one in its stability window if it is
+   * alone.
+   */
   serving: RolloutView | null
   pods: PodRecord[]
   /** Why no version ever served: the failure of the newest deployment of an environment without a current one. */

@@ -19,7 +19,10 @@ export function partIn(view: EnvironmentView, isHere: IsHere): EnvironmentView {
 /** How long the version before a move keeps serving, so that clients can change over to the new address. */
 const overlapMs = 60_000
 
-/** The environment has just moved away: its containers here still serve. With a volume they do not, as their data has moved. */
+/**
+ * The environment has just moved away: its containers here still serve. With a volume they do not, as their data has
+ * moved.
+ */
 export function servesOn({ environment, current }: EnvironmentView, isHere: IsHere, nowMs: number): boolean {
   if (isHere(environment.region) || environment.desiredState === 'stopped' || !current) return false
   if (environment.applied.useVolume) return false

@@ -150,9 +150,9 @@ export class SupervisedContainer {
   }
 
   /**
-   * Its supervisor is gone: kills the remaining processes and records the end. If it had already ended (`wasAlive` false), by
-   * itself or with the machine, the time of the end is unknown and stays empty, because an invented time would be
-   * billed.
+   * Its supervisor is gone: kills the remaining processes and records the end. If it had already ended (`wasAlive`
+   * false), by itself or with the machine, the time of the end is unknown and stays empty, because an invented time
+   * would be billed.
    */
   endOrphan(wasAlive: boolean): void {
     const { record } = this

@@ -18,7 +18,10 @@ import { credentialsName, type DatabaseWorkload } from './workload.ts'
 /** Time to write everything to the volume after SIGTERM. */
 const graceSeconds = 60
 
-/** Needed by the official images: they start as root, give their data folder away and become an ordinary user. */
+/**
+ * Capabilities that the official images need: they start as root, give their data folder away and become an ordinary
+ * user.
+ */
 const capabilities = { drop: ['ALL'], add: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'] }
 
 /**

@@ -17,7 +17,10 @@ export interface Workload {
   env: Readonly<Record<string, string>>
   /** 0 while the environment is stopped. */
   containers: number
-  /** Its volume is being copied: the version starts later with another template, so that the cluster reports new progress. */
+  /**
+   * Its volume is being copied: afterwards the version starts with another template, so that the cluster reports new
+   * progress.
+   */
   isHeld?: boolean
   cpuMillicores: number
   memoryMb: number
