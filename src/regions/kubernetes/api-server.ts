@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
 import http from 'node:http'
 import https from 'node:https'
 import { createInterface } from 'node:readline'
 import { KubeConfig } from '@kubernetes/client-node'
 import { raceAbort } from '../../race-abort.ts'
+import { spawnChild } from '../../spawn-child.ts'
 
 const callTimeoutMs = 15_000
 /** For a connection to a pod, which a node has to open too. */
@@ -47,7 +47,7 @@ export class ClusterConfig extends KubeConfig {
   constructor() {
     super()
     const { authenticators } = this as unknown as {
-      authenticators: Partial<Record<'execFn', typeof spawn>>[]
+      authenticators: Partial<Record<'execFn', typeof spawnChild>>[]
     }
     // The library starts a program that gets credentials without a limit, and again for each call.
     for (const one of authenticators) if (one.execFn) one.execFn = spawnInTime
@@ -165,7 +165,11 @@ export class ClusterConfig extends KubeConfig {
 }
 
 const spawnInTime = ((command: string, args: string[], options: object) =>
-  spawn(command, args, { ...options, timeout: callTimeoutMs, killSignal: 'SIGKILL' })) as typeof spawn
+  spawnChild(command, args, {
+    ...options,
+    timeout: callTimeoutMs,
+    killSignal: 'SIGKILL',
+  })) as typeof spawnChild
 
 async function textOf(answer: http.IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
