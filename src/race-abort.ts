@@ -9,17 +9,16 @@ export async function raceAbort<T>(
   signal: AbortSignal,
   discard: (late: T) => void = () => {},
 ): Promise<T> {
-  let stopped = () => {}
+  let listening: Disposable | undefined
   const aborted = new Promise<never>((_resolve, reject) => {
-    stopped = () => reject(signal.reason)
+    listening = addAbortListener(signal, () => reject(signal.reason))
   })
-  const listening = addAbortListener(signal, () => stopped())
   try {
     return await Promise.race([promise, aborted])
   } catch (error) {
     promise.then(discard, () => {})
     throw error
   } finally {
-    listening[Symbol.dispose]()
+    listening?.[Symbol.dispose]()
   }
 }
