@@ -55,12 +55,14 @@ async function jobsOfOwn() {
   const find = async (name: string) => (await jobs.list()).find((one) => one.name === name)
   /** Applies it again until it starts, as the scheduler does: its pod may come late. */
   const untilState = async (one: ContainerSpec, state: EngineContainer['state']) => {
+    // By the list alone: what an apply returns may be newer than the watch.
     const look = async () => {
-      const { state: now = 'created' } = (await find(one.name)) ?? {}
-      return now === 'created' ? (await jobs.apply(one)).state : now
+      const listed = await find(one.name)
+      if ((listed?.state ?? 'created') === 'created') await jobs.apply(one)
+      return listed
     }
-    await expect.poll(look).toBe(state)
-    return (await find(one.name))!
+    const listed = await untilRead(look, (now) => now?.state === state, `an attempt that is ${state}`)
+    return listed!
   }
   const logOf = async (name: string) => {
     const lines: string[] = []
