@@ -153,6 +153,23 @@ describe.skipIf(!kubeconfig || !registry)('job attempts in a cluster', () => {
     expect(await untilState(one, 'exited')).toMatchObject({ outOfMemory: true, exitCode: 137 })
   })
 
+  it('fail when their node rejects the pod, as when it ran out of room meanwhile', async () => {
+    const { namespace, jobs, spec, find } = await jobsOfOwn()
+    const one = spec('true', { memoryMb: 10_000_000 })
+    const problem = () => jobs.apply(one).then(String, (error: Error) => error.message)
+    await expect.poll(problem).toBe('No node of the cluster has room for the container')
+    const named = ['-n', namespace, 'get', 'pods', '-l', `longshore.dev/name=${one.name}`, '-o', 'json']
+    const [pod] = JSON.parse(await kubectl(named)).items
+    const [node] = JSON.parse(await kubectl(['get', 'nodes', '-o', 'json'])).items
+    // As a scheduler does that does not know yet what the node runs.
+    const target = { apiVersion: 'v1', kind: 'Node', name: node.metadata.name }
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: pod.metadata, target }
+    const to = `/api/v1/namespaces/${namespace}/pods/${pod.metadata.name}/binding`
+    await kubectl(['create', '--raw', to, '-f', '-'], binding)
+    await expect.poll(problem).toMatch(/^A node of the cluster rejected the container: .*memory/)
+    await expect.poll(() => find(one.name)).toBeUndefined()
+  })
+
   it('fail for an image that does not exist, and never start later', async () => {
     const { jobs, spec, find } = await jobsOfOwn()
     const one = spec('true', { image: `${registry}/nothere:1` })

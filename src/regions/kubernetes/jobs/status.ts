@@ -21,6 +21,7 @@ export interface PodObject {
   status?: {
     phase?: string
     reason?: string
+    message?: string
     conditions?: { type: string; status: string; reason?: string; message?: string }[]
     containerStatuses?: {
       state?: {
@@ -89,6 +90,11 @@ export function startProblem(job: JobObject, pod: PodObject | undefined): Engine
     return new EngineFailure(
       'bad-command',
       `The cluster cannot create the container: ${createAdvice(message)}`,
+    )
+  if (pod?.status?.phase === 'Failed')
+    return new EngineFailure(
+      'exited',
+      `A node of the cluster rejected the container: ${pod.status.message ?? pod.status.reason ?? ''}`,
     )
   const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False' && scheduled.reason !== 'SchedulingGated')

@@ -151,7 +151,7 @@ describe('the state of a job attempt', () => {
     expect(containerOf(chosen, undefined)).toMatchObject({ state: 'exited', exitCode: null })
   })
 
-  it('fails for an image that cannot be pulled, and waits for room', () => {
+  it('fails for an image that cannot be pulled and for a pod that its node rejects, and waits for room', () => {
     expect(startProblem(job, pod({ waiting: { reason: 'ErrImagePull' } }))).toBeNull()
     const pull = startProblem(job, pod({ waiting: { reason: 'ImagePullBackOff', message: 'not found' } }))
     expect(pull).toBeInstanceOf(EngineFailure)
@@ -166,5 +166,12 @@ describe('the state of a job attempt', () => {
     const waiting = startProblem(job, { metadata, status: { conditions: full } })
     expect(waiting).toBeInstanceOf(AppError)
     expect(waiting).toMatchObject({ kind: 'unavailable', details: '0/2 nodes are available' })
+    const message = 'Pod was rejected: Node did not have enough resource: memory'
+    const rejected = startProblem(job, {
+      metadata,
+      status: { phase: 'Failed', reason: 'OutOfmemory', message },
+    })
+    expect(rejected).toBeInstanceOf(EngineFailure)
+    expect(rejected).toMatchObject({ message: expect.stringContaining(message) })
   })
 })
