@@ -226,10 +226,10 @@ export function partsOfWorkload(object: WorkloadObject): WorkloadObject {
 }
 
 function partsOfPod(object: WorkloadPod): WorkloadPod {
-  const { phase, conditions, containerStatuses } = object.status ?? {}
+  const { phase, reason, conditions, containerStatuses } = object.status ?? {}
   const { nodeName, schedulingGates } = object.spec ?? {}
   const spec = { nodeName, schedulingGates }
-  const status = { phase, conditions, containerStatuses }
+  const status = { phase, reason, conditions, containerStatuses }
   return { metadata: partsOfMetadata(object as Identified), spec, status } as WorkloadPod
 }
 

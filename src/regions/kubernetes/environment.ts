@@ -18,7 +18,7 @@ import { podLines } from './log-lines.ts'
 import { heldAnnotation, label } from './manifests/workload.ts'
 import { containerNameIn, podIdOf, storePods } from './pods.ts'
 import type { WorkloadPod } from './status.ts'
-import { appState, functionState, type RolloutState } from './status.ts'
+import { appState, functionState, hasEnded, type RolloutState } from './status.ts'
 
 /**
  * Depth of a pass. `events`: compares pods and lost objects in the cluster; `stored`: also the stored rows; `all`: applies
@@ -223,8 +223,9 @@ export class ClusterEnvironment {
 
   #stateOf({ app }: EnvironmentView, { rollout }: RolloutView, observed: Observed | undefined): RolloutState {
     const nowMs = this.#deps.clock.wallMs()
+    const isOfVersion = ({ metadata }: WorkloadPod) => metadata.labels?.[label.rollout] === rollout.rolloutId
     const pods = (observed?.pods ?? []).filter(
-      ({ metadata }) => metadata.labels?.[label.rollout] === rollout.rolloutId && !metadata.deletionTimestamp,
+      (pod) => isOfVersion(pod) && !pod.metadata.deletionTimestamp && !hasEnded(pod),
     )
     if (app.isDatabase) {
       const sinceMs = this.#appliedSince?.wallMs ?? nowMs

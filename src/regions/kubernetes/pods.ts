@@ -5,7 +5,7 @@ import { noteContainerCounts } from '../../store/repositories/container-counts.t
 import { findPod, insertPod, listLivePods, prunePods, savePod } from '../../store/repositories/rollouts.ts'
 import type { MeteredContainer } from '../usage-meter.ts'
 import { containerName, label } from './manifests/workload.ts'
-import type { WorkloadPod } from './status.ts'
+import { hasEnded, type WorkloadPod } from './status.ts'
 
 const keptPods = 50
 
@@ -70,7 +70,7 @@ export function storePods(
     const own = (await listLivePods(tx, appEnvId)).filter(({ region }) => region === placed.region)
     const live = new Map(own.map((pod) => [pod.podId, pod]))
     const fresh: string[] = []
-    for (const pod of pods) {
+    for (const pod of pods.filter((one) => !hasEnded(one))) {
       const podId = podIdOf(pod)
       const before = live.get(podId)
       live.delete(podId)
@@ -83,12 +83,15 @@ export function storePods(
         fresh.push(podId)
       }
     }
-    for (const pod of live.values())
+    for (const before of live.values()) {
+      const pod = pods.find((one) => podIdOf(one) === before.podId)
+      const last = { ...before, ...(pod && observed(pod, nowMs)) }
       await savePod(tx, {
-        ...pod,
+        ...last,
         ...{ desiredState: 'gone', ready: false, finishedAt: timestamp(nowMs) },
-        status: hasFailed(pod) ? 'Failed' : 'Succeeded',
+        status: pod?.status?.phase === 'Failed' || hasFailed(last) ? 'Failed' : 'Succeeded',
       })
+    }
     if (live.size > 0) await prunePods(tx, appEnvId, keptPods)
     await noteContainerCounts(tx, appEnvId, nowMs)
     return fresh
@@ -132,7 +135,8 @@ function observed(pod: WorkloadPod, nowMs: number) {
     lastTermination: ended
       ? {
           exitCode: ended.exitCode,
-          reason: ended.reason ?? 'Error',
+          // Why the cluster ended it, as `Evicted`, before how its program ended.
+          reason: pod.status?.reason ?? ended.reason ?? 'Error',
           finishedAt: instant(ended.finishedAt) ?? '',
         }
       : null,

@@ -64,7 +64,20 @@ export interface WorkloadPod {
     labels?: Record<string, string>
   }
   spec?: { nodeName?: string; schedulingGates?: { name: string }[] }
-  status?: { phase?: string; conditions?: Condition[]; containerStatuses?: ContainerStatus[] }
+  status?: {
+    phase?: string
+    reason?: string
+    conditions?: Condition[]
+    containerStatuses?: ContainerStatus[]
+  }
+}
+
+/**
+ * A pod that was evicted or that its node rejected: it never runs again. Its object stays in the cluster beside the one
+ * of its replacement, for days if need be.
+ */
+export function hasEnded({ status }: WorkloadPod): boolean {
+  return status?.phase === 'Failed' || status?.phase === 'Succeeded'
 }
 
 interface Failure {

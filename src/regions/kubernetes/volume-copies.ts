@@ -9,7 +9,7 @@ import { copyLabel, volumeCopyJob } from './manifests/volume-copy.ts'
 import { type ClusterOptions, containerName, label, namespaceOf, volumeClaim } from './manifests/workload.ts'
 import { runInPod } from './pod-exec.ts'
 import { removeVolumes } from './removal.ts'
-import { podProblem, type WorkloadPod } from './status.ts'
+import { hasEnded, podProblem, type WorkloadPod } from './status.ts'
 
 interface ClusterVolumesDeps {
   client: ClusterClient
@@ -72,7 +72,7 @@ export class ClusterVolumes implements VolumeCopies {
 
   async #inDump(spec: VolumeSpec, signal: AbortSignal, output: PassThrough): Promise<void> {
     if (spec.isAtRest) await this.#untilGone(label.environment, spec, signal)
-    const pods = await this.#pods(label.environment, spec)
+    const pods = await this.#livePods(label.environment, spec)
     const run = (pod: WorkloadPod) => this.#run(pod, dumpScript, spec, { output, signal })
     const running = pods.find(isRunning)
     if (running) return await run(running)
@@ -157,7 +157,10 @@ export class ClusterVolumes implements VolumeCopies {
   }
 
   async #untilGone(by: string, spec: VolumeSpec, signal: AbortSignal): Promise<void> {
-    const isGone = await this.#until(signal, async () => (await this.#pods(by, spec)).length === 0 || null)
+    const isGone = await this.#until(
+      signal,
+      async () => (await this.#livePods(by, spec)).length === 0 || null,
+    )
     if (!isGone) throw new AppError('unavailable', 'A container that uses the volume does not end')
   }
 
@@ -171,6 +174,11 @@ export class ClusterVolumes implements VolumeCopies {
       signal.throwIfAborted()
     }
     return null
+  }
+
+  /** One that has ended, as by an eviction, uses no volume. */
+  async #livePods(by: string, spec: VolumeSpec): Promise<WorkloadPod[]> {
+    return (await this.#pods(by, spec)).filter((pod) => !hasEnded(pod))
   }
 
   #pods(by: string, { appEnvId }: VolumeSpec): Promise<WorkloadPod[]> {

@@ -225,6 +225,25 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
     await untilRead(claims, (names) => names.trim() === '', 'no volume', limitMs)
   })
 
+  it('a pod that the cluster ended and replaced, as by an eviction, is none that starts', async () => {
+    const { client, appEnvId } = await make('evicted')
+    await client.call(deployAppEnvImage, { appEnvId, image })
+    await untilDeployed(installation, appEnvId)
+    const [namespace = ''] = await installation.namespaces()
+    const own = ['-n', namespace, '-l', `longshore.dev/environment=${appEnvId}`, '-o', 'name']
+    const name = (await kubectl(['get', 'pods', ...own])).trim()
+    // The one end by a kubelet that an API call can cause: the object of the pod stays, as after an eviction.
+    const patch = ['--type', 'merge', '-p', '{"spec":{"activeDeadlineSeconds":1}}']
+    await kubectl(['patch', '-n', namespace, name, ...patch])
+    await untilRead(
+      () => client.call(getAppEnvPods, { appEnvId }),
+      ({ pods }) => pods.length === 1 && pods[0]!.containerReady && `pod/${pods[0]!.name}` !== name,
+      'the replacement alone',
+      60_000,
+    )
+    expect((await kubectl(['get', 'pods', ...own])).split('\n')).toContain(name)
+  })
+
   it('F1 F2 a function goes to zero and starts on a request', async () => {
     const { client, appEnvId, host } = await make('func', { dockerPreset: 'FUNCTION' })
     await client.call(deployAppEnvImage, { appEnvId, image })

@@ -17,6 +17,14 @@ it('neither fills nor removes the volume of another environment of the same name
   const mount = { volume: 'data', path: '/data' }
   const named = { accountId: 'acc_account', envName: 'shop-prod', image: 'shop:1', mount }
   const spec = { ...named, appEnvId: 'env_new', isAtRest: true }
+  // Its object stays after an eviction, and uses no volume.
+  cluster.put('pods', {
+    metadata: {
+      ...{ name: 'shop-prod-1', namespace: 'ls-account' },
+      labels: { ...labels, 'longshore.dev/environment': 'env_new' },
+    },
+    status: { phase: 'Failed' },
+  })
   await volumes.remove(spec)
   await expect(volumes.load(spec, Readable.from(['x']), new AbortController().signal)).rejects.toThrow(
     'The volume of another environment of this name is being removed',
