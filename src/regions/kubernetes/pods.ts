@@ -84,6 +84,7 @@ export function storePods(
       }
     }
     for (const before of live.values()) {
+      // Where its object is still there, it was evicted.
       const pod = pods.find((one) => podIdOf(one) === before.podId)
       const last = { ...before, ...(pod && observed(pod, nowMs)) }
       await savePod(tx, {

@@ -74,10 +74,10 @@ export interface WorkloadPod {
 
 /**
  * A pod that was evicted or that its node rejected: it never runs again. Its object stays in the cluster beside the one
- * of its replacement, for days if need be.
+ * of its replacement, for days if need be. One that is being deleted ends in the same phases, and is gone soon.
  */
-export function hasEnded({ status }: WorkloadPod): boolean {
-  return status?.phase === 'Failed' || status?.phase === 'Succeeded'
+export function hasEnded({ metadata, status }: WorkloadPod): boolean {
+  return !metadata.deletionTimestamp && (status?.phase === 'Failed' || status?.phase === 'Succeeded')
 }
 
 interface Failure {
