@@ -24,6 +24,17 @@ const isStep = /^(Step \d+\/\d+) : (\S+)(.*)$/
 const lostConnection = /\bcontext canceled$|transport is closing|error reading from server: EOF/
 
 /**
+ * What the engine says when another image was removed together with a layer that this build had just started to use; each
+ * was seen.
+ */
+const lostLayer = /unknown parent image|failed to set parent|unable to find image "\(id\)"/
+
+/** Whether a build failed because a layer of the build cache was removed meanwhile. */
+export function hasLostLayer({ message }: EngineFailure): boolean {
+  return lostLayer.test(message)
+}
+
+/**
  * Parses the classic builder's messages into log lines and results (the image, the images of finished stages, the
  * failed step). Pass every message in order; `finish` returns or throws.
  */

@@ -15,7 +15,7 @@ import {
   shortestBuildSecret,
 } from '../engine.ts'
 import { baseImageOf } from './base-image.ts'
-import { BuildOutput, buildFailure } from './build-output.ts'
+import { BuildOutput, buildFailure, hasLostLayer } from './build-output.ts'
 import { explainBuildKit, refuseHereDocument } from './buildkit-only.ts'
 import {
   engineAway,
@@ -155,9 +155,7 @@ async function reasonToRepeat(
   stepContainer: string | null,
 ): Promise<string | null> {
   if (!(error instanceof EngineFailure)) return null
-  // Removing another environment deleted a layer that this build had just started to use.
-  if (/unknown parent image|failed to set parent/i.test(error.message))
-    return 'A layer of the build cache was removed meanwhile'
+  if (hasLostLayer(error)) return 'A layer of the build cache was removed meanwhile'
   // The engine kills a step when it takes the platform for disconnected. Running out of memory also kills a step.
   if (!/exit code: 137/.test(error.message)) return null
   if (await ranOutOfMemory(docker, startedMs, clock.wallMs(), stepContainer)) return null

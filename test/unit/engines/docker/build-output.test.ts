@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { cutMark } from '../../../../src/domain/environments/log-lines.ts'
 import { createMask } from '../../../../src/domain/environments/secret-masker.ts'
-import { BuildOutput } from '../../../../src/engines/docker/build-output.ts'
+import { BuildOutput, hasLostLayer } from '../../../../src/engines/docker/build-output.ts'
 import { ExpansionBudget, expandWord } from '../../../../src/engines/dockerfile/expand.ts'
+import { EngineFailure } from '../../../../src/engines/engine.ts'
 
 const secret = 's3cret-of-the-build'
 const mask = createMask([secret])
@@ -63,3 +64,24 @@ it('keeps the beginning and the end of a build that prints without end, and its 
   expect(lines.filter((line) => /left out/.test(line))).toHaveLength(1)
   expect(turns).toBeGreaterThan(5)
 })
+
+it.each([
+  ['unable to find image "sha256:ID"', true],
+  ['failed to set parent sha256:ID: unknown parent image ID sha256:ID', true],
+  ['COPY failed: file not found in build context', false],
+])('tells a layer that was removed meanwhile from a fault of the source: %s', (text, isLost) => {
+  const output = new BuildOutput(() => {})
+  output.feed({ stream: 'Step 3/7 : COPY server.js .\n' })
+  output.feed({ error: text.replaceAll('sha256:ID', `sha256:${'a1'.repeat(32)}`) })
+  const failure = failureOf(() => output.finish())
+  expect(failure).toBeInstanceOf(EngineFailure)
+  expect(hasLostLayer(failure as EngineFailure)).toBe(isLost)
+})
+
+function failureOf(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}
