@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAppEnv, stopAppEnv } from '../../../src/contract/app-env-actions.ts'
-import { getAppEnvHistory, getAppEnvStatus, getLogs } from '../../../src/contract/app-env-reads.ts'
+import {
+  getAppEnvHistory,
+  getAppEnvPods,
+  getAppEnvStatus,
+  getLogs,
+} from '../../../src/contract/app-env-reads.ts'
 import { createAppEnv, deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { createAppEnvBackup, listAppEnvBackups, restoreAppEnvBackup } from '../../../src/contract/backups.ts'
@@ -69,6 +74,19 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
     async function inside(appEnvId: string, ...command: string[]): Promise<string> {
       const [namespace, pod] = await podOf(appEnvId)
       return (await kubectl(['exec', '-n', namespace, pod, '--', ...command])).trim()
+    }
+    /** Deletes the pod and waits for the next one, which has the same name. */
+    async function replacePod(appEnvId: string): Promise<void> {
+      const [namespace, pod] = await podOf(appEnvId)
+      const read = () => installation.client().call(getAppEnvPods, { appEnvId })
+      const before = (await read()).pods.map(({ podId }) => podId)
+      await kubectl(['delete', '-n', namespace, pod])
+      await untilRead(
+        read,
+        ({ pods }) => pods.some(({ podId, containerReady }) => containerReady && !before.includes(podId)),
+        'the next pod',
+        limitMs,
+      )
     }
     const untilReady = (appEnvId: string) =>
       untilRead(
@@ -164,9 +182,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
 
         const redis = (...words: string[]) => redisIn(appEnvId, password, ...words)
         expect(await redis('GET', 'from')).toBe('app')
-        const [namespace, pod] = await podOf(appEnvId)
-        await kubectl(['delete', '-n', namespace, pod])
-        await untilReady(appEnvId)
+        await replacePod(appEnvId)
         expect(await redis('GET', 'from')).toBe('app')
 
         const backupId = await backUp(appEnvId)
@@ -194,6 +210,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
 
         await client.call(deleteAppEnv, { appEnvId: app.appEnvId })
         await client.call(deleteAppEnv, { appEnvId })
+        const [namespace = ''] = await installation.namespaces()
         await untilRead(
           () =>
             kubectl([
@@ -224,9 +241,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !canPushImages)(
             ...['-u', username, '-N', '-B', '-e', text, pathname.slice(1)],
           )
         await sql("create table kept (word text); insert into kept values ('here')")
-        const [namespace, pod] = await podOf(appEnvId)
-        await kubectl(['delete', '-n', namespace, pod])
-        await untilReady(appEnvId)
+        await replacePod(appEnvId)
         expect(await sql('select word from kept')).toBe('here')
         const backupId = await backUp(appEnvId)
         await sql("update kept set word = 'lost'")

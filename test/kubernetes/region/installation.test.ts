@@ -239,7 +239,7 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)('a
       () => client.call(getAppEnvPods, { appEnvId }),
       ({ pods }) => pods.length === 1 && pods[0]!.containerReady && `pod/${pods[0]!.name}` !== name,
       'the replacement alone',
-      60_000,
+      limitMs,
     )
     expect((await kubectl(['get', 'pods', ...own])).split('\n')).toContain(name)
   })
