@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
+import { untilRead } from '../until.ts'
 
 /** The cluster of the tests: KUBECONFIG names it, and the other variables its parts; a test is skipped without its part. */
 export const cluster = {
@@ -35,6 +36,9 @@ export async function kubectlWarnings(args: readonly string[]): Promise<string> 
 export async function newNamespace(): Promise<string> {
   const name = `lst-${randomBytes(4).toString('hex')}`
   await kubectl(['create', 'namespace', name])
+  // Without it the API server refuses pods.
+  const account = ['-n', name, 'get', 'serviceaccount', 'default', '--ignore-not-found', '-o', 'name']
+  await untilRead(() => kubectl(account), Boolean, 'the service account of the namespace')
   onTestFinished(async () => void (await kubectl(['delete', 'namespace', name, '--wait=false'])))
   return name
 }

@@ -7,7 +7,7 @@ import {
   stopAppEnv,
   updateAppEnvVariables,
 } from '../../src/contract/app-env-actions.ts'
-import { getAppEnvPods, getAppEnvStatus } from '../../src/contract/app-env-reads.ts'
+import { getAppEnvPods, getAppEnvStatus, type Pod } from '../../src/contract/app-env-reads.ts'
 import { deleteAppEnv } from '../../src/contract/app-envs.ts'
 import { redeployAppEnv } from '../../src/contract/deployments.ts'
 import { untilRead } from '../until.ts'
@@ -34,7 +34,8 @@ const server = `${sampleServer}\nprocess.once('SIGTERM', () => process.exit(143)
 
 /**
  * `stopped`: the status of requests while the environment is stopped. `holdMs`: of 50 requests at once, so long that one
- * container alone would take five times that, in which any machine starts another.
+ * container alone would take five times that, in which any machine starts another. `routesLater`: an ingress learns where
+ * a version serves slightly after the platform says so.
  */
 export function describeFunctionLifecycle({
   installation,
@@ -42,7 +43,8 @@ export function describeFunctionLifecycle({
   base,
   stopped,
   holdMs,
-}: Place & { stopped: number; holdMs: number }): void {
+  routesLater = false,
+}: Place & { stopped: number; holdMs: number; routesLater?: boolean }): void {
   describe('the lifecycle of a function', () => {
     let appEnvId = ''
     let host = ''
@@ -54,6 +56,21 @@ export function describeFunctionLifecycle({
       return JSON.parse(answer.body)
     }
 
+    const firstAnswer = (fits: (answer: SampleAnswer) => boolean = () => true) =>
+      routesLater ? untilRead(ask, fits, 'an answer of this version') : ask()
+    /** Keeps one container busy meanwhile, which would be idle within two seconds. */
+    async function whileAsked<T>(work: () => Promise<T>): Promise<T> {
+      let isOver = false
+      const requests = async () => {
+        while (!isOver) await ask('/?ms=100')
+      }
+      const end = () => {
+        isOver = true
+      }
+      const [result] = await Promise.all([work().finally(end), requests()])
+      return result
+    }
+
     beforeAll(async () => {
       ;({ appEnvId, host } = await makeFunction(installation, 'lifecycle', {}, region))
     })
@@ -63,28 +80,39 @@ export function describeFunctionLifecycle({
       await deploy(installation, appEnvId, sampleSource(base, server))
       const deployed = await untilDeployed(installation, appEnvId)
       expect(deployed).toMatchObject({ status: 'RUNNING', currentVersion: 1 })
-      expect((await ask()).peak).toBe(1)
+      expect((await firstAnswer()).peak).toBe(1)
     })
 
     it('F3 serves 50 at once on at most maxScale containers with at most containerConcurrency in each', async () => {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => ask(`/?ms=${holdMs}`)))
-      const containers = new Set(answers.map((answer) => answer.container))
-      expect(containers.size).toBeGreaterThan(1)
-      expect(containers.size).toBeLessThanOrEqual(3)
-      expect(Math.max(...answers.map((answer) => answer.peak))).toBeLessThanOrEqual(10)
+      let size = 0
+      // A busy machine may be slower with the second container than the first one is with all requests.
+      for (let batch = 0; size <= 1 && batch < 3; batch += 1) {
+        const answers = await Promise.all(Array.from({ length: 50 }, () => ask(`/?ms=${holdMs}`)))
+        size = new Set(answers.map((answer) => answer.container)).size
+        expect(size).toBeLessThanOrEqual(3)
+        expect(Math.max(...answers.map((answer) => answer.peak))).toBeLessThanOrEqual(10)
+      }
+      expect(size).toBeGreaterThan(1)
     })
 
     it('F1 scales to zero when idle, F2 starts again for the next request', async () => {
       const zero = await untilRead(status, ({ containers }) => containers.running === 0, 'zero containers')
       expect(zero.status).toBe('RUNNING')
       expect((await ask()).peak).toBe(1)
-      await untilRead(status, ({ containers }) => containers.running === 1, 'one container')
+      await whileAsked(() => untilRead(status, ({ containers }) => containers.running === 1, 'one container'))
     })
 
     it('F10 lists the dead pods too', async () => {
-      const { pods } = await installation.client().call(getAppEnvPods, { appEnvId })
+      const running = (pod: Pod) => pod.status === 'Running'
+      const { pods } = await whileAsked(() =>
+        untilRead(
+          () => installation.client().call(getAppEnvPods, { appEnvId }),
+          (read) => read.pods.some(running),
+          'a running pod',
+        ),
+      )
       expect(pods.length).toBeGreaterThan(1)
-      expect(pods.filter((pod) => pod.status === 'Running')).toHaveLength(1)
+      expect(pods.filter(running)).toHaveLength(1)
       expect(pods.filter((pod) => pod.status === 'Succeeded').length).toBeGreaterThan(0)
     })
 
@@ -127,7 +155,7 @@ export function describeFunctionLifecycle({
         'version 1',
       )
       expect(back.currentDeployment?.status).toBe('DEPLOYED')
-      expect(await ask()).not.toHaveProperty('next')
+      expect(await firstAnswer((answer) => !('next' in answer))).not.toHaveProperty('next')
     })
 
     it('stops, refuses requests, and starts again', async () => {
@@ -140,7 +168,7 @@ export function describeFunctionLifecycle({
       )
       await installation.client().call(startAppEnv, { appEnvId })
       await untilRead(status, (read) => read.status === 'RUNNING', 'running again')
-      expect((await ask()).peak).toBeGreaterThan(0)
+      expect((await firstAnswer()).peak).toBeGreaterThan(0)
     })
 
     it('a deleted environment leaves nothing behind', async () => {

@@ -150,6 +150,7 @@ export class JobContainers {
   /** Removes the container of a finished attempt; its record and its logs stay. */
   remove(run: JobRun, attempt: JobAttempt): void {
     this.#beside(attempt, 'other', async () => {
+      await this.#deps.followers.finish(attempt.containerName, 0)
       await this.#deps.engineOf(run.region).remove(attempt.containerName)
       await this.#runs.gone(attempt.attemptId)
     })
@@ -190,7 +191,8 @@ export class JobContainers {
   async #end(run: JobRun, attempt: JobAttempt, container: EngineContainer | null): Promise<void> {
     if (container) {
       this.#follow(run, attempt, false)
-      await this.#deps.followers.finish(attempt.containerName, logsLimitMs)
+      // A slow engine may send them later: the container stays until it is removed.
+      await this.#deps.followers.ended(attempt.containerName, logsLimitMs)
       await this.#deps.usage.ended(container)
     }
     const exitCode = container?.exitCode ?? null

@@ -31,9 +31,10 @@ const applyAllEveryMs = 600_000
 
 /**
  * How long a version that moves here has to be ready before clients are sent to its address: an ingress controller answers
- * 404 until it has learned the pods, which usually takes one or two seconds.
+ * 404 until it has learned the pods. That usually takes one or two seconds, on a busy cluster far more; the other region
+ * serves for a minute after it.
  */
-const routeLagMs = 5_000
+const routeLagMs = 15_000
 
 interface ClusterEnvironmentDeps extends EnvironmentObjectsDeps {
   region: string

@@ -1,4 +1,5 @@
 import type { FailureReason } from '../../engines/engine.ts'
+import { containerName } from './manifests/workload.ts'
 
 interface Condition {
   type: string
@@ -44,13 +45,15 @@ interface ContainerStatus {
 interface ContainerState {
   waiting?: { reason?: string; message?: string }
   running?: { startedAt?: string }
-  terminated?: {
-    exitCode: number
-    reason?: string
-    message?: string
-    startedAt?: string
-    finishedAt?: string
-  }
+  terminated?: Terminated
+}
+
+interface Terminated {
+  exitCode: number
+  reason?: string
+  message?: string
+  startedAt?: string
+  finishedAt?: string
 }
 
 /** The fields of a pod that are read. */
@@ -129,6 +132,8 @@ export function functionState(
   if (made?.status !== 'False') return { is: 'progressing' }
   const sinceMs = Date.parse(made.lastTransitionTime ?? '')
   if (nowMs - sinceMs < passingFailureMs) return { is: 'progressing' }
+  const ended = pods.map(endOf).find(Boolean)
+  if (ended) return { is: 'failed', ...exitOf(ended) }
   const isImage = /image|digest|manifest|pull/i.test(made.message ?? '')
   const message = made.message ?? made.reason ?? 'Knative gives no reason.'
   return isImage
@@ -156,7 +161,15 @@ function containerProblem({ state, lastState, restartCount }: ContainerStatus): 
       message: `The cluster cannot create the container: ${createAdvice(message)}`,
     }
   const ended = state?.terminated ?? lastState?.terminated
-  if (!ended || restartCount < mostRestarts) return null
+  return ended && restartCount >= mostRestarts ? exitOf(ended) : null
+}
+
+function endOf({ status }: WorkloadPod): Terminated | undefined {
+  const { state, lastState } = status?.containerStatuses?.find(({ name }) => name === containerName) ?? {}
+  return state?.terminated ?? lastState?.terminated
+}
+
+function exitOf(ended: Terminated): Failure {
   if (ended.reason === 'OOMKilled')
     return {
       reason: 'out-of-memory',

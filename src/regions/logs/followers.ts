@@ -58,7 +58,7 @@ export class LogFollowers {
 
   /** The last lines of an ended container, waiting at most `limitMs` until they are kept. */
   async lastLines(pod: FollowedPod, limitMs: number): Promise<string[]> {
-    await this.#ended(pod.containerName, limitMs)
+    await this.ended(pod.containerName, limitMs)
     const { appEnvId, podName, type } = pod
     const page = await this.#logs.read(appEnvId, { type, podName, size: lastLinesRead }).catch(() => null)
     return page?.logs.map(({ message }) => message) ?? []
@@ -66,11 +66,12 @@ export class LogFollowers {
 
   /** Waits at most `limitMs` until the last lines of an ended container are stored, then stops following it. */
   async finish(containerName: string, limitMs: number): Promise<void> {
-    await this.#ended(containerName, limitMs)
+    await this.ended(containerName, limitMs)
     this.#active.get(containerName)?.controller.abort()
   }
 
-  async #ended(containerName: string, limitMs: number): Promise<void> {
+  /** Waits at most `limitMs` until the last lines of an ended container are stored; lines that come later are kept too. */
+  async ended(containerName: string, limitMs: number): Promise<void> {
     const active = this.#active.get(containerName)
     if (!active) return
     let timer: NodeJS.Timeout | undefined

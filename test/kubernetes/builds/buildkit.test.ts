@@ -46,12 +46,16 @@ async function build(dockerfile: string[], wanted: Wanted = {}) {
       (built) => built.image,
       (error: unknown) => ({ error }),
     )
-  let image = await attempt(({ message }) => {
-    lines.push(message)
-    wanted.onLine?.(message)
-  })
+  const listen = () => {
+    lines.length = 0
+    return attempt(({ message }) => {
+      lines.push(message)
+      wanted.onLine?.(message)
+    })
+  }
+  let image = await listen()
   // As the platform does where builder or registry does not respond as it should.
-  for (let again = 0; again < 3 && !wanted.address && isAway(image); again++) image = await attempt(() => {})
+  for (let again = 0; again < 3 && !wanted.address && isAway(image); again++) image = await listen()
   return { image, lines, log: lines.join('\n') }
 }
 

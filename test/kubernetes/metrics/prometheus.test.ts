@@ -24,7 +24,11 @@ describe.skipIf(!prometheus || !ingress || !registry || !domain)('metrics of a c
     for (let turn = 0; turn < 20; turn += 1)
       await Promise.all([send(host, '/?cpu=20'), send(functionHost, '/?sleep=400')])
 
-    await expect.poll(async () => (await value('env_app', 'cpu_usage'))?.max ?? 0).toBeGreaterThan(1)
+    const cpu = async () => {
+      await send(host, '/?cpu=20')
+      return (await value('env_app', 'cpu_usage'))?.max ?? 0
+    }
+    await expect.poll(cpu).toBeGreaterThan(1)
     await expect
       .poll(async () => (await value('env_app', 'ingress_request_rate'))?.max ?? 0)
       .toBeGreaterThan(0.1)
@@ -33,13 +37,18 @@ describe.skipIf(!prometheus || !ingress || !registry || !domain)('metrics of a c
       .toBeGreaterThan(0.3)
     for (const metric of metrics) expect(await value('env_app', metric), metric).toBeDefined()
     expect(await value('env_fn', 'ingress_5xx_percent')).toMatchObject({ value: 0 })
-    // Of a time whose samples have all come: the three reads are not one.
-    const toMs = Date.now() - 5_000
-    const [usage, percent, perPod] = await Promise.all(
-      (['memory_usage', 'memory_percent', 'memory_usage_per_pod'] as const).map((metric) =>
-        read(source, 'env_app', metric, fromMs, toMs),
-      ),
-    )
+    const memory = (toMs = Date.now()) =>
+      Promise.all(
+        (['memory_usage', 'memory_percent', 'memory_usage_per_pod'] as const).map((metric) =>
+          read(source, 'env_app', metric, fromMs, toMs),
+        ),
+      )
+    const measuredPods = async () => {
+      const [all, , each] = await memory()
+      return Math.round(all!.last / each!.last)
+    }
+    await expect.poll(measuredPods).toBe(2)
+    const [usage, percent, perPod] = await memory()
     expect(percent?.last).toBeCloseTo((100 * usage!.last) / 128)
     expect(perPod?.last).toBeCloseTo(usage!.last / 2)
   })

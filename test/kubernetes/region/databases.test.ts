@@ -29,7 +29,10 @@ const testLimitMs = 600_000
 /** Writes a key with the address of the reference, answers with it, and says so. */
 const writerScript = `mkdir -p /tmp/www
 set -- $(echo "$DB_URL" | sed -E 's#redis://default:([^@]*)@([^:]*):([0-9]*)#\\1 \\2 \\3#')
-printf 'AUTH %s\\r\\nSET from app\\r\\nGET from\\r\\nQUIT\\r\\n' "$1" | nc "$2" "$3" > /tmp/www/index.html
+until grep -q app /tmp/www/index.html; do
+  printf 'AUTH %s\\r\\nSET from app\\r\\nGET from\\r\\nQUIT\\r\\n' "$1" | nc "$2" "$3" > /tmp/www/index.html
+  sleep 0.2
+done
 echo "asked $2"
 exec httpd -f -p "$PORT" -h /tmp/www`
 

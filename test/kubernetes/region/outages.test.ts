@@ -106,8 +106,9 @@ describe.skipIf(!cluster.kubeconfig || !cluster.registry || !cluster.ingress)(
     it('region check fails for a part that the file asks for and the cluster lacks', async () => {
       const why =
         'The cluster has no ingress class no-such. Create it, or correct ingressClass of the region.'
-      const { missing } = await regionNamed('eu')
-      expect(missing).toEqual([{ capability: 'apps', reason: why }])
+      await expect
+        .poll(async () => (await regionNamed('eu')).missing)
+        .toEqual([{ capability: 'apps', reason: why }])
       const { code, out } = await check('eu')
       expect(code).toBe(1)
       expect(out).toContain(`✗ apps: ${why}`)

@@ -23,6 +23,6 @@ else
     const place = { installation, region: 'eu', base: nodeImage }
     // Nothing of Longshore is in the path of requests: the ingress does not know a stopped function.
     // Knative averages over its window before it starts more containers.
-    describeFunctionLifecycle({ ...place, stopped: 404, holdMs: 8_000 })
+    describeFunctionLifecycle({ ...place, stopped: 404, holdMs: 8_000, routesLater: true })
     describeJobs(place)
   })

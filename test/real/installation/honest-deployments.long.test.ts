@@ -117,7 +117,7 @@ for (const { engine, base } of await availableEngines()) {
 
     it('says FAILING_CHECKS of a version that answers 500 after its window, until it recovers', async () => {
       const broken = listens(
-        "server.on('request', ({ url }) => { if (url === '/break') setTimeout(() => { global.broken = false }, 16_000) })",
+        "server.on('request', ({ url }) => { if (url === '/break') setTimeout(() => { global.broken = false }, 45_000) })",
       )
       await deploy(installation, shop.appEnvId, programSource(base, broken))
       expect((await untilDeployed(installation, shop.appEnvId)).currentDeployment?.status).toBe('DEPLOYED')

@@ -5,6 +5,7 @@ import { afterAll, expect, it } from 'vitest'
 import { LogStore } from '../../../src/files/log-store.ts'
 import { createLog } from '../../../src/log.ts'
 import { LogFollowers } from '../../../src/regions/logs/followers.ts'
+import { deferred } from '../../../testkit/deferred.ts'
 
 const dir = mkdtempSync(path.join(os.tmpdir(), 'longshore-followers-'))
 const store = new LogStore(dir)
@@ -44,4 +45,21 @@ it('a program that prints as fast as it can leaves room for everything else', as
   isOver = true
   expect(masked).toBe(lines)
   expect(most).toBeLessThan(300)
+})
+
+it('keeps lines that an engine sends later than the wait for them', async () => {
+  const mask = (line: string) => line
+  const followers = new LogFollowers(store, { of: async () => mask } as never, createLog('test', 'silent'))
+  const late = deferred<void>()
+  async function* slow() {
+    await late.promise
+    yield { timestamp: new Date(0).toISOString(), stream: 'stdout' as const, message: 'the last line' }
+  }
+  const pod = { appEnvId: 'env_2', podName: 'pod', containerName: 'two', contentId: 'dep_1' }
+  followers.follow({ logs: () => slow() }, { ...pod, type: 'JOB', origin: { jobRunId: 'run_1' } })
+  await followers.ended('two', 1)
+  late.resolve()
+  await followers.ended('two', 60_000)
+  const { logs } = await store.read('env_2', { type: 'JOB', size: 10 })
+  expect(logs.map(({ message }) => message)).toEqual(['the last line'])
 })

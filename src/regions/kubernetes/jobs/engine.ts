@@ -28,7 +28,7 @@ const podWithinMs = 2_000
 /** Before the second look; it doubles, so that a cluster that is slow is not called often. */
 const podPauseMs = 25
 
-/** The cache may lag behind an apply by this much at most; an object still missing then is gone. */
+/** How long the cache usually lags behind an apply at most; an object still missing then is looked up. */
 const lagMs = 10_000
 
 /** Job attempts as `batch/v1` Jobs: the job scheduler's engine for a cluster. */
@@ -93,8 +93,16 @@ export class ClusterJobs {
     const listed = await Promise.all(cache.jobs().map((one) => this.#current(one)))
     for (const { name } of listed) this.#applied.delete(name)
     for (const [name, { untilMs }] of this.#applied)
-      if (clock.monotonicMs() > untilMs) this.#applied.delete(name)
+      if (clock.monotonicMs() > untilMs) await this.#confirm(name)
     return [...listed, ...[...this.#applied.values()].map(({ container }) => container)]
+  }
+
+  /** The watch may have stalled: only the API server knows that a Job is gone, and another attempt would run beside it. */
+  async #confirm(name: string): Promise<void> {
+    const [now] = await this.#find(name)
+    const untilMs = this.#deps.clock.monotonicMs() + lagMs
+    if (now) this.#applied.set(name, { container: containerOf(now.job, now.pod), untilMs })
+    else this.#applied.delete(name)
   }
 
   /** A Job may be known to be over before the end of its pod is, which has the exit code. */

@@ -107,6 +107,9 @@ describe('the state of the newest revision of a Knative Service', () => {
     expect(functionState(passing, [], nowMs)).toEqual({ is: 'progressing' })
     const lasting = failedAt('2026-11-01T11:59:30Z', 'Revision "shop-2" failed')
     expect(functionState(lasting, [], nowMs)).toMatchObject({ is: 'failed', reason: 'start-timeout' })
+    const lastState = { terminated: { exitCode: 3, reason: 'Error' } }
+    const once = pod({ name: 'app', ready: false, restartCount: 1, state: { waiting: {} }, lastState })
+    expect(functionState(lasting, [once], nowMs)).toMatchObject({ reason: 'exits-at-once' })
     const image = failedAt('2026-11-01T11:59:30Z', 'Unable to fetch image "team/app:1"')
     expect(functionState(image, [], nowMs)).toMatchObject({ is: 'failed', reason: 'image pull' })
   })
