@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
-import { createAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
+import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { createApp } from '../../../src/contract/apps.ts'
 import { diagnoseAppEnv } from '../../../src/contract/diagnosis.ts'
 import { availableEngines } from '../../../testkit/engines/available-engines.ts'
@@ -91,6 +91,12 @@ for (const { engine, base } of await availableEngines()) {
     })
 
     it('keeps its verdict over a kill -9 in the middle of the window', async () => {
+      const setWindow = (stabilitySeconds: number) =>
+        installation.client().call(updateAppEnv, {
+          appEnvId: shop.appEnvId,
+          healthCheck: { ...hostileHealthCheck, stabilitySeconds },
+        })
+      await setWindow(60)
       await deploy(installation, shop.appEnvId, programSource(base, listens('')))
       await untilRead(status, (read) => read.containers.ready === 2, 'the new container')
       await installation.end('SIGKILL')
@@ -103,6 +109,7 @@ for (const { engine, base } of await availableEngines()) {
         ({ body }) => body === '99',
         'the new version',
       )
+      await setWindow(10)
     })
 
     it('deploys every good version, and loses no request', async () => {
