@@ -166,6 +166,19 @@ describe.skipIf(noBrowser !== null)(
       expect(await stored(page)).not.toContain('signed out')
     })
 
+    it('shows nothing of it to another person either while it is not known who that is', async () => {
+      const other = await fixture.platform.makeUser()
+      const { page, expire } = await pageWithSession('/environments/shop/settings')
+      const field = page.getByRole('form', { name: 'Name' }).getByLabel('Name')
+      await field.fill('not for others')
+      await expire()
+      await page.route(/\/api\/public\/v1\/user$/, (route) => route.abort('connectionaborted'))
+      await signIn(page, other.token)
+      await field.waitFor()
+      expect(await field.inputValue()).not.toBe('not for others')
+      expect(await stored(page)).not.toContain('not for others')
+    })
+
     it('opens, signs in and writes once although the network drops each request the first time', async () => {
       const page = await fixture.page(await fixture.context())
       const dropped = new Set<string>()

@@ -103,6 +103,8 @@ function useSignIn() {
 
 /** Reads the first data of every page, then the overview. Resolves to the id of the user. */
 async function readAhead(queries: QueryClient, href: string): Promise<string | undefined> {
+  // What another person has read in this tab, such as who they are.
+  queries.clear()
   const user = prefetch(queries, getUser, {})
   const [first] = (await prefetch(queries, listAccounts, {}))?.accounts ?? []
   if (first && href === overviewPath) void prefetch(queries, listAppEnvs, firstOf(first.accountId))
