@@ -226,7 +226,7 @@ describe.skipIf(!kubeconfig || !registry)('job runs in a cluster', () => {
     const run = await db.read((tx) => findJobRun(tx, jobRunId))
     expect(run).toMatchObject({ attempt: 2, exitCode: 7, reason: 'Error' })
     // The cluster may have made others, which never started.
-    const nodes = '{range .items[*]}{.spec.nodeName}{"\n"}{end}'
+    const nodes = '{range .items[*]}{.spec.nodeName}{"\\n"}{end}'
     const pods = await kubectl(['-n', namespace, 'get', 'pods', '-o', `jsonpath=${nodes}`])
     expect(pods.split('\n').filter(Boolean)).toHaveLength(2)
     const attempts = await db.read((tx) => listJobAttempts(tx, appEnvId, 10))
