@@ -113,12 +113,10 @@ describe.skipIf(!cluster.kubeconfig || !cluster.ingress || !cluster.buildkit || 
       'with a volume, of a version that does not start there: it goes on where it was, with its files, twice',
       async () => {
         const appEnvId = await moveBackFromCluster(installation, { base: nodeImage, from: 'local', to: 'eu' })
-        const { containers } = await untilRead(
-          () => installation.client().call(getAppEnvStatus, { appEnvId }),
-          (status) => status.containers.ready === 1,
-          'its container',
-        )
-        expect(containers).toEqual({ desired: 1, running: 1, ready: 1 })
+        // The container in the cluster may still be being removed.
+        const containers = async () =>
+          (await installation.client().call(getAppEnvStatus, { appEnvId })).containers
+        await expect.poll(containers).toEqual({ desired: 1, running: 1, ready: 1 })
         await installation.client().call(deleteAppEnv, { appEnvId })
       },
       testLimitMs,
