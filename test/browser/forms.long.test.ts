@@ -145,12 +145,18 @@ describe.skipIf(noBrowser !== null)(
       expect(await form.getByLabel('Name').inputValue()).toBe('their name')
     })
 
-    it('shows nothing of it to another person, nor after the page was left or signed out', async () => {
+    /** The sign-in page, in a tab where a person typed something and whose session ended. */
+    async function leftBehind() {
       const other = await fixture.platform.makeUser()
       const { page, expire } = await pageWithSession('/environments/shop/settings')
       const field = page.getByRole('form', { name: 'Name' }).getByLabel('Name')
       await field.fill('not for others')
       await expire()
+      return { page, field, other }
+    }
+
+    it('shows nothing of it to another person, nor after the page was left or signed out', async () => {
+      const { page, field, other } = await leftBehind()
       await signIn(page, other.token)
       await field.waitFor()
       expect(await field.inputValue()).toBe('their name')
@@ -167,11 +173,7 @@ describe.skipIf(noBrowser !== null)(
     })
 
     it('shows nothing of it to another person either while it is not known who that is', async () => {
-      const other = await fixture.platform.makeUser()
-      const { page, expire } = await pageWithSession('/environments/shop/settings')
-      const field = page.getByRole('form', { name: 'Name' }).getByLabel('Name')
-      await field.fill('not for others')
-      await expire()
+      const { page, field, other } = await leftBehind()
       await page.route(/\/api\/public\/v1\/user$/, (route) => route.abort('connectionaborted'))
       await signIn(page, other.token)
       await field.waitFor()

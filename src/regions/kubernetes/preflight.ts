@@ -46,9 +46,11 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
     [
       'autoscaling',
       // Another program than the API server, which may hang by itself.
-      exists(client, 'apis/metrics.k8s.io/v1beta1', false).then((found) =>
-        found ? null : 'The cluster has no metrics server, which the autoscaler reads. Install it.',
-      ),
+      exists(client, 'apis/metrics.k8s.io/v1beta1')
+        .catch(() => false)
+        .then((found) =>
+          found ? null : 'The cluster has no metrics server, which the autoscaler reads. Install it.',
+        ),
     ],
     ['builds', buildProblem()],
     ['metrics', prometheusProblem(prometheus)],
@@ -63,16 +65,13 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
 }
 
 /** True also for an object that may not be read: it may well exist. */
-async function exists(client: ClusterClient, path: string, ifSilent?: boolean): Promise<boolean> {
+async function exists(client: ClusterClient, path: string): Promise<boolean> {
   try {
     await client.read(path)
     return true
   } catch (error) {
     const { cause } = error as Error
-    if (!(cause instanceof ApiRefusal)) {
-      if (ifSilent !== undefined) return ifSilent
-      throw error
-    }
+    if (!(cause instanceof ApiRefusal)) throw error
     if (cause.status === 403) return true
     // 503: the API is registered, but its server does not answer.
     if (cause.status === 404 || cause.status === 503) return false

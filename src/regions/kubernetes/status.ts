@@ -132,7 +132,11 @@ export function functionState(
   if (made?.status !== 'False') return { is: 'progressing' }
   const sinceMs = Date.parse(made.lastTransitionTime ?? '')
   if (nowMs - sinceMs < passingFailureMs) return { is: 'progressing' }
-  const ended = pods.map(endOf).find(Boolean)
+  const containers = pods.flatMap((pod) => pod.status?.containerStatuses ?? [])
+  const ended = containers
+    .filter(({ name }) => name === containerName)
+    .map(endOf)
+    .find(Boolean)
   if (ended) return { is: 'failed', ...exitOf(ended) }
   const isImage = /image|digest|manifest|pull/i.test(made.message ?? '')
   const message = made.message ?? made.reason ?? 'Knative gives no reason.'
@@ -152,20 +156,19 @@ export function podProblem(pods: readonly WorkloadPod[]): Failure | null {
   return null
 }
 
-function containerProblem({ state, lastState, restartCount }: ContainerStatus): Failure | null {
-  const { reason = '', message = '' } = state?.waiting ?? {}
+function containerProblem(container: ContainerStatus): Failure | null {
+  const { reason = '', message = '' } = container.state?.waiting ?? {}
   if (reason === 'ImagePullBackOff' || reason === 'InvalidImageName') return imagePull(message || reason)
   if (cannotCreate(reason, message))
     return {
       reason: 'bad-command',
       message: `The cluster cannot create the container: ${createAdvice(message)}`,
     }
-  const ended = state?.terminated ?? lastState?.terminated
-  return ended && restartCount >= mostRestarts ? exitOf(ended) : null
+  const ended = endOf(container)
+  return ended && container.restartCount >= mostRestarts ? exitOf(ended) : null
 }
 
-function endOf({ status }: WorkloadPod): Terminated | undefined {
-  const { state, lastState } = status?.containerStatuses?.find(({ name }) => name === containerName) ?? {}
+function endOf({ state, lastState }: ContainerStatus): Terminated | undefined {
   return state?.terminated ?? lastState?.terminated
 }
 

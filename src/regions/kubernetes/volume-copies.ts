@@ -71,8 +71,8 @@ export class ClusterVolumes implements VolumeCopies {
   }
 
   async #inDump(spec: VolumeSpec, signal: AbortSignal, output: PassThrough): Promise<void> {
-    if (spec.isAtRest) await this.#untilGone(label.environment, spec, signal)
-    const pods = await this.#livePods(label.environment, spec)
+    if (spec.isAtRest) await this.#untilGone(() => this.#podsOfEnvironment(spec), signal)
+    const pods = await this.#podsOfEnvironment(spec)
     const run = (pod: WorkloadPod) => this.#run(pod, dumpScript, spec, { output, signal })
     const running = pods.find(isRunning)
     if (running) return await run(running)
@@ -87,7 +87,7 @@ export class ClusterVolumes implements VolumeCopies {
 
   /** The volume does not change until all files of the backup are in it. */
   async load(spec: VolumeSpec, input: Readable, signal: AbortSignal): Promise<void> {
-    await this.#untilGone(label.environment, spec, signal)
+    await this.#untilGone(() => this.#podsOfEnvironment(spec), signal)
     await this.#withPod(spec, signal, (pod) => this.#run(pod, loadScript, spec, { input, signal }))
   }
 
@@ -113,7 +113,7 @@ export class ClusterVolumes implements VolumeCopies {
     const { namespace = '', name } = job.metadata
     await this.#requireOwn(spec)
     await client.delete('Job', namespace, name)
-    await this.#untilGone(copyLabel, spec, signal)
+    await this.#untilGone(() => this.#pods(copyLabel, spec), signal)
     try {
       await client.apply(job)
       await use(await this.#started(spec, signal))
@@ -156,11 +156,8 @@ export class ClusterVolumes implements VolumeCopies {
     )
   }
 
-  async #untilGone(by: string, spec: VolumeSpec, signal: AbortSignal): Promise<void> {
-    const isGone = await this.#until(
-      signal,
-      async () => (await this.#livePods(by, spec)).length === 0 || null,
-    )
+  async #untilGone(list: () => Promise<WorkloadPod[]>, signal: AbortSignal): Promise<void> {
+    const isGone = await this.#until(signal, async () => (await list()).length === 0 || null)
     if (!isGone) throw new AppError('unavailable', 'A container that uses the volume does not end')
   }
 
@@ -176,9 +173,9 @@ export class ClusterVolumes implements VolumeCopies {
     return null
   }
 
-  /** One that has ended, as by an eviction, uses no volume. */
-  async #livePods(by: string, spec: VolumeSpec): Promise<WorkloadPod[]> {
-    return (await this.#pods(by, spec)).filter((pod) => !hasEnded(pod))
+  /** Without one that has ended, as by an eviction: its object stays, and uses no volume. */
+  async #podsOfEnvironment(spec: VolumeSpec): Promise<WorkloadPod[]> {
+    return (await this.#pods(label.environment, spec)).filter((pod) => !hasEnded(pod))
   }
 
   #pods(by: string, { appEnvId }: VolumeSpec): Promise<WorkloadPod[]> {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import { copyLabel } from '../../../../src/regions/kubernetes/manifests/volume-copy.ts'
 import { ClusterVolumes } from '../../../../src/regions/kubernetes/volume-copies.ts'
 import { TestClock } from '../../../../testkit/fakes/clock.ts'
 import { FakeCluster } from '../../../../testkit/kubernetes/fake-cluster.ts'
@@ -32,4 +33,26 @@ it('neither fills nor removes the volume of another environment of the same name
   expect(cluster.names('')).toEqual(['persistentvolumeclaims shop-prod-data'])
   await volumes.remove({ ...spec, appEnvId: 'env_deleted' })
   expect(cluster.names('')).toEqual([])
+})
+
+it('copies beside no container that copied before, also one that has ended', async () => {
+  const cluster = new FakeCluster()
+  const labels = { 'longshore.dev/installation': 'ins_1', [copyLabel]: 'env_new' }
+  const metadata = { name: 'shop-prod-copy-1', namespace: 'ls-account', labels }
+  cluster.put('pods', { metadata, status: { phase: 'Failed' } })
+  const clock = new TestClock()
+  const volumes = new ClusterVolumes({
+    ...{ client: cluster.client, clock, installationId: 'ins_1' },
+    options: { namespacePrefix: 'ls-', appDomain: 'app.example.com' },
+  })
+  const mount = { volume: 'data', path: '/data' }
+  const spec = { accountId: 'acc_account', envName: 'shop-prod', image: 'shop:1', mount, appEnvId: 'env_new' }
+  let problem = ''
+  volumes
+    .load({ ...spec, isAtRest: true }, Readable.from(['x']), new AbortController().signal)
+    .catch((error: Error) => {
+      problem = error.message
+    })
+  await clock.advanceUntil(() => problem !== '', 'the end of the wait')
+  expect(problem).toBe('A container that uses the volume does not end')
 })
