@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { impact } from '../contract/impact.ts'
 import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 
 type Json = Record<string, unknown>
@@ -197,8 +198,9 @@ const components = {
           },
         },
         effects: { type: 'array', items: { type: 'string' } },
+        impact: schemaOf(impact, 'output'),
       },
-      required: ['dryRun', 'changes', 'effects'],
+      required: ['dryRun', 'changes', 'effects', 'impact'],
     },
   },
   responses: {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accountId, environmentRef, id, isoTime } from './fields.ts'
+import { impact } from './impact.ts'
 import { operation } from './operation.ts'
 
 export const auditOutcomes = ['done', 'refused'] as const
@@ -34,6 +35,8 @@ const auditEntry = z.object({
   outcome: z.enum(auditOutcomes),
   /** For an undo: the entry that it undid. */
   undid: z.object({ entryId: z.string(), operation: z.string(), timestamp: isoTime }).nullable(),
+  /** Null for refused calls, changes that follow from another one, and entries of an older version. */
+  impact: impact.nullable(),
   /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
   changes: z.array(
     z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),

@@ -23,6 +23,7 @@ import type { Sources } from '../operations/core/handler.ts'
 import { rateLimitsOf } from '../operations/core/rate-limit.ts'
 import { createRunner } from '../operations/core/runner.ts'
 import { createUploadReceiver } from '../operations/deployments/upload-receiver.ts'
+import { isUndoable } from '../operations/audit/undo-handlers.ts'
 import { handlers } from '../operations/index.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
@@ -192,6 +193,7 @@ function operationRunner(
     notifications: work.sender,
     installation: installationOf(platform, started),
     handlers,
+    isUndoable,
     tokenMail: tokenMailOf(platform),
     tokenUses,
     rateLimits: rateLimitsOf(platform.config.rateLimits),

@@ -140,6 +140,7 @@ export interface Tables {
     trace_id: string | null
     agent: string | null
     undid: string | null
+    impact: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }

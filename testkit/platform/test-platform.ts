@@ -27,6 +27,7 @@ import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import type { OperationRunner } from '../../src/operations/core/call.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
+import { isUndoable } from '../../src/operations/audit/undo-handlers.ts'
 import { handlers } from '../../src/operations/index.ts'
 import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -263,6 +264,7 @@ export class TestPlatform {
       tokenUses,
       installation: testInstallation(this, () => this.#databaseAvailability, options.clockScale ?? 1),
       handlers,
+      isUndoable,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),
       tokenMail: options.smtpUrl
         ? new TokenMail(createMailer({ url: options.smtpUrl, clock, deadlineMs: 10_000 }), clock)

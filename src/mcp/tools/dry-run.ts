@@ -1,3 +1,4 @@
+import type { Impact } from '../../contract/impact.ts'
 import { isRead } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
 import type { ToolContext, ToolInput } from './define-tool.ts'
@@ -8,6 +9,7 @@ interface DryRun extends Record<string, unknown> {
   changes: { path: string; before: unknown; after: unknown }[]
   /** The effects in plain sentences. */
   effects: string[]
+  impact: Impact
 }
 
 /** Refusals of dry runs, which are in the audit log already. */

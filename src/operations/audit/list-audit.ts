@@ -12,6 +12,7 @@ import { findUsers, type User } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import { handler } from '../core/handler.ts'
+import { shownImpact } from '../core/impact.ts'
 import { shownText } from '../core/visibility.ts'
 import { mayReadEntry } from './visibility.ts'
 
@@ -43,6 +44,7 @@ export default handler(listAudit, async ({ tx }, input, target) => {
   const grants = await findGrants(tx, [...new Set(tokenIds)])
   const answers = entries.map(async (entry) => ({
     ...answerOf(entry, users, grants),
+    impact: entry.impact && shownImpact({ ...target }, entry.impact),
     undid: await undoneBy(tx, accountId, entry),
   }))
   return { answer: { entries: await Promise.all(answers), cursor } }

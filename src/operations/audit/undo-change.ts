@@ -1,12 +1,12 @@
 import { undoChange } from '../../contract/audit.ts'
-import { type Difference, differences, fieldNames, fieldPath, reversal } from '../../domain/access/undo.ts'
+import { fieldNames, fieldPath, reversal } from '../../domain/access/undo.ts'
 import { AppError } from '../../errors.ts'
 import type { StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { requireAccess, restricted } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 import { type Located, resourceOf, typeRecordedAs } from '../core/resources.ts'
 import type { UndoHandler } from './undo-handler.ts'
-import { undoHandlerOf } from './undo-handlers.ts'
+import { changedPaths, irreversiblePaths, undoHandlerOf } from './undo-handlers.ts'
 import { mayReadEntry } from './visibility.ts'
 
 /**
@@ -17,7 +17,7 @@ export default handler(undoChange, async (context, _input, target) => {
   const { entry } = target
   if (!(await mayReadEntry(context.tx, target, entry))) throw restricted('audit-entry')
   const { find, undo } = undoableOf(entry)
-  const differing = withoutFollowers(differences(entry.before, entry.after), undo)
+  const differing = changedPaths(undo, entry.before, entry.after)
   const paths = differing.map(({ path }) => path.join('.'))
   refuseIrreversible(entry, undo, paths)
   const current = (await find(context.tx, entry.objectId)) as (Located & Record<string, unknown>) | null
@@ -57,31 +57,20 @@ function shownEntry(entry: StoredAuditEntry, current: Record<string, unknown>) {
 function undoableOf(entry: StoredAuditEntry) {
   if (entry.outcome === 'refused') throw cannot('The call was rejected, so there is nothing to undo.', entry)
   const type = typeRecordedAs(entry.objectType)
-  const undo = type && undoHandlerOf(type)
-  if (!undo) throw cannot(`Changes of type ${entry.objectType} cannot be undone.`, entry)
+  const undo = undoHandlerOf(entry.objectType)
+  if (!type || !undo) throw cannot(`Changes of type ${entry.objectType} cannot be undone.`, entry)
   if (entry.before === null) throw cannot('It created the object. Delete the object instead.', entry)
   if (entry.after === null) throw cannot('It deleted the object, and deletions are permanent.', entry)
   return { find: resourceOf(type).find, undo }
 }
 
-function withoutFollowers(
-  differing: readonly Difference[],
-  { follows = {} }: UndoHandler<Located>,
-): Difference[] {
-  const changed = differing.map(({ path }) => path.join('.'))
-  const followers = changed.flatMap((path) => follows[path] ?? [])
-  return differing.filter((_one, index) => !followers.includes(changed[index]!))
-}
-
 function refuseIrreversible(
   entry: StoredAuditEntry,
-  { fields }: UndoHandler<Located>,
+  undo: UndoHandler<Located>,
   paths: readonly string[],
 ): void {
   if (paths.length === 0) throw cannot('It changed nothing.', entry)
-  const other = paths.filter(
-    (path) => !fields.some((field) => path === field || path.startsWith(`${field}.`)),
-  )
+  const other = irreversiblePaths(undo, paths)
   if (other.length === 0) return
   const instead =
     entry.objectType === 'app-env'

@@ -17,6 +17,7 @@ import type { TokenMail } from '../access/token-mail.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
 import type { Caller } from './caller.ts'
+import type { ImpactStatement } from './impact.ts'
 
 /** Facts of the installation that operations need. */
 export interface Installation {
@@ -121,6 +122,8 @@ export interface Change {
   after: unknown
   /** For an undo: the entry that it undid. */
   undid?: string
+  /** Reserved zClouds after minus before; not recorded. */
+  zCloudsDelta?: number
   /** Changes of other objects that follow from it; each has an entry of its own. */
   alsoChanged?: Change[]
 }
@@ -133,6 +136,8 @@ type AfterCommit<Answer> = (write: Db['write'], sources: Sources) => Promise<Ans
 
 interface Effects<Answer> {
   change?: Change | undefined
+  /** The effects as data, which policies and audit entries decide over. */
+  impact?: ImpactStatement
   /** The effects of the change, in sentences for people; shown by a dry run. */
   effects?: string[]
   /** Additional fields of a dry run; called only for dry runs, after the transaction has ended. */

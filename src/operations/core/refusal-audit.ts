@@ -62,6 +62,7 @@ export class RefusalAudit {
       ...subjectOf(call),
       outcome: 'refused' as const,
       undid: null,
+      impact: null,
       before: null,
       after: null,
     }

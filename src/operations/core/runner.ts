@@ -1,4 +1,5 @@
 import { type Clock, timestamp } from '../../clock.ts'
+import type { Impact } from '../../contract/impact.ts'
 import { isRead } from '../../contract/operation.ts'
 import { showsSecrets } from '../../contract/scopes.ts'
 import { AppError } from '../../errors.ts'
@@ -12,6 +13,7 @@ import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
+import { completeImpact, type IsUndoable, shownImpact } from './impact.ts'
 import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
 import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
@@ -26,6 +28,7 @@ interface RunnerDeps
   sources: Sources
   clock: Clock
   handlers: readonly Handler[]
+  isUndoable: IsUndoable
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
   rateLimits: RateLimits
@@ -128,11 +131,16 @@ function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: R
 async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
   // Tenants choose the size of the answer, and callers the number of simultaneous reads.
   await yieldAlone()
-  const { context, outcome } = await deps.db.read(async (tx) => {
+  const { context, target, outcome } = await deps.db.read(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
-    return { context, outcome: await handler.run(context, call.input, target) }
+    return { context, target, outcome: await handler.run(context, call.input, target) }
   })
-  if (outcome.change) await deps.db.write((tx) => record(tx, context, call, outcome))
+  if (outcome.change) {
+    await deps.db.write(async (tx) => {
+      const impact = await completeImpact({ ...context, tx }, target, outcome, deps.isUndoable)
+      await record(tx, context, call, { ...outcome, impact })
+    })
+  }
   const { answer, afterRead } = outcome
   if (!afterRead) return replyOf(answer)
   await yieldAlone()
@@ -145,15 +153,27 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
 async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
-  const { outcome, target } = await deps.db.rehearse(async (tx) => {
+  const { outcome, target, impact } = await deps.db.rehearse(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
-    return { outcome: await handler.run(context, call.input, target), target }
+    const performed = await perform(deps, context, { handler, call, target })
+    return { ...performed, target }
   })
   const { change } = outcome
   const changes = change ? shownChanges(target, change, changedPaths(change.before, change.after)) : []
   const previewed = await outcome.preview?.(deps.sources)
   const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
-  return replyOf({ dryRun: true, changes, effects, ...previewed?.facts })
+  const facts = { ...previewed?.facts, impact: shownImpact(target, impact) }
+  return replyOf({ dryRun: true, changes, effects, ...facts })
+}
+
+/** Runs the handler and completes the impact of what it saved. The transaction can still be rolled back. */
+async function perform(
+  { isUndoable }: RunnerDeps,
+  context: Context,
+  { handler, call, target }: { handler: Handler; call: Call; target: Target },
+): Promise<{ outcome: Outcome<unknown>; impact: Impact }> {
+  const outcome = await handler.run(context, call.input, target)
+  return { outcome, impact: await completeImpact(context, target, outcome, isUndoable) }
 }
 
 /** The answer of an earlier request with the same key, or its run, which gives the answer. */
@@ -194,9 +214,9 @@ async function runWrite(
   }
   const { context, target } = await admit(deps, tx, call, trace)
   await call.also?.(tx)
-  const outcome = await handler.run(context, call.input, target)
+  const { outcome, impact } = await perform(deps, context, { handler, call, target })
   trace.wake = outcome.wake ?? []
-  await record(tx, context, call, outcome)
+  await record(tx, context, call, { ...outcome, impact })
   const provisional = outcome.answer === null ? null : replyOf(outcome.answer)
   const completedBy = outcome.afterCommit ? runId : null
   await responses.keep(tx, { caller, call, now: context.now }, { reply: provisional, runId: completedBy })
@@ -262,12 +282,23 @@ function addressFor(own: string, requestedUrl: string | undefined): string {
   return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (requestedUrl ?? own) : own
 }
 
-async function record(tx: Tx, context: Context, call: Call, { change }: Outcome<unknown>): Promise<void> {
+async function record(
+  tx: Tx,
+  context: Context,
+  call: Call,
+  { change, impact }: Pick<Outcome<unknown>, 'change'> & { impact: Impact },
+): Promise<void> {
   if (!change) return
-  for (const one of [change, ...(change.alsoChanged ?? [])]) await recordChange(tx, context, call, one)
+  await recordChange(tx, context, call, { ...change, impact })
+  for (const one of change.alsoChanged ?? []) await recordChange(tx, context, call, { ...one, impact: null })
 }
 
-async function recordChange(tx: Tx, context: Context, call: Call, change: Change): Promise<void> {
+async function recordChange(
+  tx: Tx,
+  context: Context,
+  call: Call,
+  change: Change & { impact: Impact | null },
+): Promise<void> {
   const entry = {
     at: context.now,
     accountId: change.accountId,
@@ -278,6 +309,7 @@ async function recordChange(tx: Tx, context: Context, call: Call, change: Change
     objectId: change.objectId,
     outcome: 'done' as const,
     undid: change.undid ?? null,
+    impact: change.impact,
     ...recorded(change.before, change.after),
   }
   await insertAuditEntry(tx, entry, context.secrets)

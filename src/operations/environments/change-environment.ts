@@ -5,7 +5,7 @@ import { deepCopy } from '../../domain/deep-copy.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import type { Account } from '../../store/repositories/accounts.ts'
-import { accountSize, saveEnvironment } from '../../store/repositories/environments.ts'
+import { accountSize, saveEnvironment, storedSize } from '../../store/repositories/environments.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
 import { refreshDependents } from './refresh-references.ts'
@@ -31,6 +31,7 @@ export async function saveChange(
     await checkAccountSize(context, target, draft.appEnvId, size)
   }
   await followReferences(context, target, target.environment, draft)
+  const zCloudsDelta = size - (await storedSize(context.tx, draft.appEnvId))
   await saveEnvironment(context.tx, draft, size)
   const alsoChanged = await refreshDependents(context, target, draft)
   return {
@@ -39,6 +40,7 @@ export async function saveChange(
     accountId: draft.accountId,
     before: target.environment,
     after: draft,
+    zCloudsDelta,
     alsoChanged,
   }
 }

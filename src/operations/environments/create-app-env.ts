@@ -51,6 +51,7 @@ export default handler(createAppEnv, async (context, input, target) => {
       accountId: account.accountId,
       before: null,
       after: environment,
+      zCloudsDelta: size,
     },
     effects: [
       `Creates ${environment.cliEnvName} in ${environment.region} (made ${now}). ${firstStep(context, environment, app)}`,

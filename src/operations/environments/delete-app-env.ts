@@ -3,7 +3,7 @@ import { counted } from '../../amounts.ts'
 import { deleteAppEnv } from '../../contract/app-envs.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { countBackups } from '../../store/repositories/backups.ts'
-import { deleteEnvironment } from '../../store/repositories/environments.ts'
+import { deleteEnvironment, storedSize } from '../../store/repositories/environments.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import { alertUrl } from '../alerts/responses.ts'
 import { type Context, handler } from '../core/handler.ts'
@@ -18,6 +18,7 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
   const served = [...new Set(installation.hosts(environment, app).map(({ host }) => host))]
   const backups = await countBackups(tx, environment.appEnvId)
   const firing = await endAlerts(context, environment)
+  const zCloudsDelta = -(await storedSize(tx, environment.appEnvId))
   await deleteEnvironment(tx, environment.appEnvId)
   return {
     answer: { message: `App environment ${environment.cliEnvName} deleted` },
@@ -27,6 +28,7 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
       accountId: environment.accountId,
       before: environment,
       after: null,
+      zCloudsDelta,
     },
     effects: [
       `Stops and removes ${counted(pods.length, 'container')} of ${environment.cliEnvName}.`,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
 import type { AuditOutcome, Surface } from '../../contract/audit.ts'
+import type { Impact } from '../../contract/impact.ts'
 import { newId } from '../../domain/ids.ts'
 import { Pacer } from '../../pacer.ts'
 import type { Tables, Tx } from '../db.ts'
@@ -10,6 +11,7 @@ import { recordReader } from '../record.ts'
 import type { SecretBox } from '../secrets/secret-box.ts'
 import { type AuditHead, findHead, saveHead } from './audit-heads.ts'
 
+const impactRecord = recordReader<Impact>('audit_log', null, z.object({ actions: z.array(z.string()) }))
 const objectRecord = recordReader<StoredAuditEntry['before']>('audit_log', null, z.unknown())
 
 interface AuditEntry {
@@ -32,6 +34,8 @@ interface AuditEntry {
   objectType: string
   objectId: string
   outcome: AuditOutcome
+  /** Null for refused calls, changes that follow from another one, and entries of an older version. */
+  impact: Impact | null
   /** The object before and after; secrets are sealed as in its own row, unchanged variables reduced to their names. */
   before: unknown
   after: unknown
@@ -67,6 +71,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     trace_id: entry.traceId,
     agent: entry.agent,
     undid: entry.undid,
+    impact: entry.impact && JSON.stringify(entry.impact),
   }
   // Both texts together have up to megabytes.
   const pacer = new Pacer()
@@ -113,6 +118,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.trace_id === null ? [] : [{ trace: row.trace_id }]),
     ...(row.agent === null ? [] : [{ agent: row.agent }]),
     ...(row.undid === null ? [] : [{ undid: row.undid }]),
+    ...(row.impact === null ? [] : [{ impact: row.impact }]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
@@ -190,6 +196,7 @@ function entryOf(row: Row): StoredAuditEntry {
     objectType: row.object_type,
     objectId: row.object_id,
     outcome: row.outcome as AuditOutcome,
+    impact: row.impact === null ? null : impactRecord.parse(row.impact, row.entry_id),
     before: objectRecord.parse(row.before, row.entry_id),
     after: objectRecord.parse(row.after, row.entry_id),
   }

@@ -187,6 +187,12 @@ export async function accountSize(tx: Tx, accountId: string, exceptAppEnvId: str
   return Number(row?.size ?? 0)
 }
 
+/** zClouds of one environment, as counted for the account's limit. */
+export async function storedSize(tx: Tx, appEnvId: string): Promise<number> {
+  const query = tx.selectFrom('app_envs').select('size').where('app_env_id', '=', appEnvId)
+  return Number((await query.executeTakeFirst())?.size ?? 0)
+}
+
 export async function insertEnvironment(tx: Tx, environment: Environment, size: number): Promise<void> {
   await tx
     .insertInto('app_envs')
@@ -240,6 +246,7 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'job_runs',
     'uploads',
     'activities',
+    'last_requests',
     'alerts',
     'alert_contact_points',
     'alert_states',

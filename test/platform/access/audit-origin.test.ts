@@ -181,11 +181,12 @@ describe('the origin of an audit entry', () => {
       { token_id: null, session_id: null },
       { agent: 'another' },
       { undid: 'aud_other' },
+      { impact: null },
     ]) {
       await set(forged)
       expect((await chain()).broken?.entryId, JSON.stringify(forged)).toBe(newest!.entry_id)
-      const { token_id, session_id, agent, undid } = newest!
-      await set({ token_id, session_id, agent, undid })
+      const { token_id, session_id, agent, undid, impact } = newest!
+      await set({ token_id, session_id, agent, undid, impact })
     }
     const { seq: _seq, hash: _hash, ...old } = newest!
     const { previous_hash, before, after, outcome, ...rest } = old
@@ -193,7 +194,10 @@ describe('the origin of an audit entry', () => {
     const identity = [previous_hash, entry_id, at, account_id, principal, surface, operation]
     const content = [...identity, object_type, object_id, outcome, before, after]
     expect(
-      hashOfEntry({ ...old, token_id: null, session_id: null, trace_id: null, agent: null, undid: null }),
+      hashOfEntry({
+        ...{ ...old, token_id: null, session_id: null, trace_id: null },
+        ...{ agent: null, undid: null, impact: null },
+      }),
     ).toBe(
       createHash('sha256')
         .update(JSON.stringify(content).replaceAll(/"v1\.key_[^"]+"/g, '"sealed"'))
