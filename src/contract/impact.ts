@@ -44,3 +44,8 @@ export const impact = z.strictObject({
   peopleNotified: z.number().int(),
 })
 export type Impact = z.output<typeof impact>
+
+/** A handler states the fields that differ from a write without effect, except those that follow from its change. */
+export type ImpactStatement = Partial<Omit<Impact, 'variables' | 'serving' | 'zCloudsDelta'>> & {
+  variables?: Partial<Impact['variables']>
+}

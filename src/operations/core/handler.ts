@@ -2,6 +2,7 @@ import type { AccountSettings } from '../../contract/accounts.ts'
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
 import type { Surface } from '../../contract/audit.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
 import type { Region } from '../../contract/regions.ts'
@@ -17,7 +18,6 @@ import type { TokenMail } from '../access/token-mail.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
 import type { Caller } from './caller.ts'
-import type { ImpactStatement } from './impact.ts'
 
 /** Facts of the installation that operations need. */
 export interface Installation {

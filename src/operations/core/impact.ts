@@ -6,11 +6,6 @@ import type { EnvironmentTarget, Target } from './access-targets.ts'
 import type { Change, Context, Outcome } from './handler.ts'
 import { hideEnvironments } from './visibility.ts'
 
-/** A handler states the fields that differ from a write without effect and that `completeImpact` cannot know. */
-export type ImpactStatement = Partial<Omit<Impact, 'variables' | 'serving' | 'zCloudsDelta'>> & {
-  variables?: Partial<Impact['variables']>
-}
-
 /** Whether undo-change can put back a change. */
 export type IsUndoable = (change: Change) => boolean
 

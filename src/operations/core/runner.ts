@@ -5,20 +5,19 @@ import { showsSecrets } from '../../contract/scopes.ts'
 import { AppError } from '../../errors.ts'
 import { yieldAlone } from '../../pacer.ts'
 import type { Db, Tx } from '../../store/db.ts'
-import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import type { Target } from './access-targets.ts'
 import { authorize, refusalOfToken } from './authorize.ts'
 import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
-import type { Change, Context, Handler, Outcome, Sources } from './handler.ts'
+import type { Context, Handler, Outcome, Sources } from './handler.ts'
 import { completeImpact, type IsUndoable, shownImpact } from './impact.ts'
 import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
 import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
 import type { RateSharing } from './rate-sharing.ts'
-import { recorded } from './recorded.ts'
-import { originOf, RefusalAudit, type Trace } from './refusal-audit.ts'
+import { recordWrite } from './record-write.ts'
+import { RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
 import { shownChanges } from './visibility.ts'
 
@@ -137,8 +136,9 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
   })
   if (outcome.change) {
     await deps.db.write(async (tx) => {
-      const impact = await completeImpact({ ...context, tx }, target, outcome, deps.isUndoable)
-      await record(tx, context, call, { ...outcome, impact })
+      const writing = { ...context, tx }
+      const impact = await completeImpact(writing, target, outcome, deps.isUndoable)
+      await recordWrite(writing, call, outcome.change, impact)
     })
   }
   const { answer, afterRead } = outcome
@@ -216,7 +216,7 @@ async function runWrite(
   await call.also?.(tx)
   const { outcome, impact } = await perform(deps, context, { handler, call, target })
   trace.wake = outcome.wake ?? []
-  await record(tx, context, call, { ...outcome, impact })
+  await recordWrite(context, call, outcome.change, impact)
   const provisional = outcome.answer === null ? null : replyOf(outcome.answer)
   const completedBy = outcome.afterCommit ? runId : null
   await responses.keep(tx, { caller, call, now: context.now }, { reply: provisional, runId: completedBy })
@@ -280,37 +280,4 @@ async function admit(
 /** A server bound to all interfaces has no single address, so links use the address of the request. */
 function addressFor(own: string, requestedUrl: string | undefined): string {
   return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (requestedUrl ?? own) : own
-}
-
-async function record(
-  tx: Tx,
-  context: Context,
-  call: Call,
-  { change, impact }: Pick<Outcome<unknown>, 'change'> & { impact: Impact },
-): Promise<void> {
-  if (!change) return
-  await recordChange(tx, context, call, { ...change, impact })
-  for (const one of change.alsoChanged ?? []) await recordChange(tx, context, call, { ...one, impact: null })
-}
-
-async function recordChange(
-  tx: Tx,
-  context: Context,
-  call: Call,
-  change: Change & { impact: Impact | null },
-): Promise<void> {
-  const entry = {
-    at: context.now,
-    accountId: change.accountId,
-    principal: context.caller.principal,
-    ...originOf(context.caller, call),
-    operation: call.operation.id,
-    objectType: change.objectType,
-    objectId: change.objectId,
-    outcome: 'done' as const,
-    undid: change.undid ?? null,
-    impact: change.impact,
-    ...recorded(change.before, change.after),
-  }
-  await insertAuditEntry(tx, entry, context.secrets)
 }

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => platform.close())
 
-it('8.impact a dry run and the audit entry of the write carry the same impact', async () => {
+it('shows the same impact in a dry run and in the audit entry of the write', async () => {
   const { admin, accountId } = platform
   const { appEnvId } = await platform.makeEnvironment()
   const input = { appEnvId, set: [{ name: 'COLOR', value: 'red' }] }
