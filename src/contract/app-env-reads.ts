@@ -129,6 +129,10 @@ const loggedRequest = z.object({
   bytesOut: z.number(),
   /** Why the gateway answered in place of the container. */
   refused: z.string().nullable(),
+  /** An event stream or a WebSocket: its response time is that of its first byte. Lines of earlier versions lack it. */
+  stream: z.boolean().optional(),
+  /** Why a response that had begun was not completed; `drain`: by a restart, a deployment or a stop. */
+  cut: z.enum(['drain', 'timeout', 'container']).nullable().optional(),
   traceId: z.string().nullable(),
   /** How many requests the line stands for: more than 1 if the log was sampled at that time. */
   oneIn: z.number(),

@@ -1,5 +1,6 @@
 import type { LoggedRequest, LogType } from '../contract/app-env-reads.ts'
 import type { LogQuery } from '../domain/environments/log-query.ts'
+import { responseMsOf } from '../domain/environments/request-line.ts'
 
 /** A line to keep; `at` is the engine's timestamp at full precision, so that following can continue exactly there. */
 export interface KeptLine {
@@ -42,5 +43,5 @@ function requestMatches(
     if (status.endsWith('xx') ? known[0] !== status[0] : known !== status) return false
   }
   if (prefix !== undefined && !request.path.startsWith(prefix)) return false
-  return slowerThanMs === undefined || request.durationMs > slowerThanMs
+  return slowerThanMs === undefined || responseMsOf(request) > slowerThanMs
 }

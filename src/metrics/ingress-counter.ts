@@ -29,6 +29,7 @@ export class IngressCounter {
   #changed = new Set<string>()
   #counted = new Map<string, Counted>()
   #totals: Counters = [0, 0, 0, 0]
+  #drained = 0
   #inFlight = new Map<string, number>()
   #sinceMs: number | null = null
 
@@ -37,11 +38,11 @@ export class IngressCounter {
   }
 
   /** Requests and responses of all environments since this process started, and requests in flight now. */
-  get totals(): { requests: number; answered4xx: number; answered5xx: number; inFlight: number } {
+  get totals() {
     const [requests, answered4xx, answered5xx] = this.#totals
     let inFlight = 0
     for (const count of this.#inFlight.values()) inFlight += count
-    return { requests, answered4xx, answered5xx, inFlight }
+    return { requests, answered4xx, answered5xx, drained: this.#drained, inFlight }
   }
 
   /** Requests by environment since the gateway started. */
@@ -127,7 +128,8 @@ export class IngressCounter {
   }
 
   #add(sample: TrafficSample): Counters {
-    const { appEnvId, requests, answered4xx, answered5xx, unanswered, latency } = sample
+    const { appEnvId, requests, answered4xx, answered5xx, unanswered, drained = 0, latency } = sample
+    this.#drained += drained
     const now: Counters = [requests, answered4xx, answered5xx, unanswered]
     const known = this.#counters.get(appEnvId)
     // Lower than before: the route was removed and added again, so its counters restarted.

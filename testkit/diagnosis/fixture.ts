@@ -207,6 +207,8 @@ function recordOf(status: number, durationMs: number, container: string | null):
     spanId: null,
     parentSpanId: null,
     oneIn: 1,
+    stream: false,
+    cut: null,
   }
   const firstByteMs = refused ? null : durationMs
   const what = { method: 'GET', path: '/', status, durationMs, firstByteMs, container, refused }

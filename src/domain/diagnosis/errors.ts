@@ -67,10 +67,19 @@ const words: Readonly<Record<Kind, string>> = {
 }
 
 function unnamed(facts: Facts, kind: Kind): [DiagnosisCause, string] {
-  if (kind === 'timed-out')
-    return ['request-timeout', `: the slowest take the ${timeoutSeconds(facts)} s that a request may take`]
+  if (kind === 'timed-out') return ['request-timeout', timeoutWords(facts)]
   if (kind === 'unanswered') return ['unanswered-requests', '']
   return ['error-burst', '; the log shows no known cause']
+}
+
+/** Which of the limits ended the requests: a response that has begun is cut by `timeoutSeconds` only. */
+function timeoutWords(facts: Facts): string {
+  const timedOut = facts.requests.filter(isOfKind('timed-out'))
+  const cut = timedOut.filter((request) => request.cut === 'timeout')
+  if (facts.functionConfig && cut.length * 2 > timedOut.length) {
+    return `: responses that have begun, such as streams, are cut at timeoutSeconds (${facts.functionConfig.timeoutSeconds} s)`
+  }
+  return `: the slowest take the ${timeoutSeconds(facts)} s that a request may take`
 }
 
 /** Whether enough requests of the last minute failed to count as a burst. */

@@ -37,7 +37,7 @@ export interface TrafficFacts {
 
 /** A request of the last minute that failed, was refused or got no answer, as the request log has it. */
 export interface RequestFacts
-  extends Pick<LoggedRequest, 'method' | 'path' | 'status' | 'durationMs' | 'refused' | 'oneIn'> {
+  extends Pick<LoggedRequest, 'method' | 'path' | 'status' | 'durationMs' | 'refused' | 'cut' | 'oneIn'> {
   at: string
   container: string | null
 }

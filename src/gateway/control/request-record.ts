@@ -1,6 +1,12 @@
 /** Whether requests are logged; `with-query` keeps query strings, which often hold personal data or keys. */
 export type RequestLogMode = 'on' | 'off' | 'with-query'
 
+/**
+ * Why a response that had begun ended before it was complete. `drain`: its container or the gateway was being replaced
+ * or stopped. `timeout`: at timeoutSeconds. `container`: the container broke off.
+ */
+export type CutResponse = 'drain' | 'timeout' | 'container'
+
 /** One kept request of an environment. Method and path are text of the client. */
 export interface RequestRecord {
   /** Wall time at which the request was done. */
@@ -22,6 +28,9 @@ export interface RequestRecord {
   bytesOut: number
   /** Why the gateway answered or broke off in place of the container: one of its own sentences. */
   refused: string | null
+  /** An event stream or a WebSocket: its duration is not a response time. */
+  stream: boolean
+  cut: CutResponse | null
   traceId: string | null
   /** The gateway's own span, if the request brought no trace; else null. */
   spanId: string | null

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import { ReadProgress } from '../../read-progress.ts'
+import { admitRequest, shedRequest } from './admission.ts'
 import { BadChunk } from './chunk-scanner.ts'
 import { handOffConnection } from './connection-handle.ts'
-import { answers, answerTo, type LocalReply, renderResult } from './local-reply.ts'
-import { ProxiedRequest } from './proxied-request.ts'
+import { answers, type LocalReply, renderResult } from './local-reply.ts'
+import type { ProxiedRequest } from './proxied-request.ts'
 import type { Handoff, ProxyContext } from './proxy-context.ts'
 import { ReadAhead } from './read-ahead.ts'
-import { refusedRequest } from './request-account.ts'
 import { nowhere, RequestBody } from './request-body.ts'
 import type { RequestClient } from './request-client.ts'
 import { type RequestHead, RequestRefused } from './request-head.ts'
@@ -26,7 +26,7 @@ const unreadMs = 60_000
  */
 type Mode = 'head' | 'body' | 'answer' | 'discard' | 'tunnel' | 'passing' | 'closing' | 'closed'
 
-/** One connection of a client: cuts it into requests, one after the other. */
+/** One connection of a client: cuts it into requests. */
 export class ClientConnection implements RequestClient {
   readonly socket: Socket
   readonly context: ProxyContext
@@ -81,9 +81,8 @@ export class ClientConnection implements RequestClient {
 
   #discardRest(): void {
     this.#mode = 'discard'
-    const data = this.#ahead.bytes > 0 ? this.#ahead.take() : Buffer.alloc(0)
     this.resume()
-    this.#discard(data)
+    this.#discard(this.#ahead.take())
   }
 
   #discard(data: Buffer): void {
@@ -113,6 +112,12 @@ export class ClientConnection implements RequestClient {
 
   break(): void {
     this.socket.destroy()
+  }
+
+  drained(): void {
+    const exchange = this.#exchange
+    exchange?.drained()
+    if (!exchange?.tunnel) this.break()
   }
 
   becomeTunnel(): Buffer | null {
@@ -227,18 +232,15 @@ export class ClientConnection implements RequestClient {
       else this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
       return
     }
-    const refusal = environment.shedLoad()
+    const refusal = shedRequest(environment, head)
     if (refusal) {
-      const reply = answerTo(refusal)
-      const { status, error: refused } = reply
-      environment.requests?.add({ status, durationMs: 0, refused }, refusedRequest(head))
-      this.answer(reply, head)
+      this.answer(refusal, head)
       return
     }
-    const nowMs = clock.monotonicMs()
-    this.#deadlineMs = nowMs + stalledBodyMs
-    this.#exchange = new ProxiedRequest(this, head, environment, nowMs)
-    environment.admit(this.#exchange)
+    this.#deadlineMs = clock.monotonicMs() + stalledBodyMs
+    admitRequest(this, head, environment, (request) => {
+      this.#exchange = request
+    })
   }
 
   #pass(handOff: Handoff, read: Buffer): void {

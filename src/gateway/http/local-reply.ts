@@ -47,6 +47,16 @@ export const answers = {
     error: 'No answer from the container',
     details: 'The container closed the connection before it answered. Its logs say why.',
   },
+  brokenOff: {
+    status: 502,
+    error: 'The container broke off its response',
+    details: 'The container closed the connection before its response was complete. Its logs say why.',
+  },
+  drained: {
+    status: 502,
+    error: 'Ended by a drain',
+    details: 'The container was replaced or stopped before its response was complete.',
+  },
   badAnswer: {
     status: 502,
     error: 'Bad answer from the container',

@@ -1,3 +1,4 @@
+import type { CutResponse } from '../control/request-record.ts'
 import type { Backend } from '../routing/backend.ts'
 import type { Refusal, Waiter } from '../routing/request-queue.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
@@ -26,12 +27,12 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   readonly #head: RequestHead
   readonly #environment: RequestScheduler
   readonly #account: RequestAccount
+  readonly #deadlines: RequestDeadlines
+  readonly #response: UpstreamResponse
   #phase: Phase = 'waiting'
   #container: Backend | null = null
   #upstream: UpstreamConnection | null = null
   #connectingSinceMs = 0
-  readonly #deadlines: RequestDeadlines
-  readonly #response: UpstreamResponse
   /** Set once the container has agreed to a WebSocket. */
   tunnel: Tunnel | null = null
   /** The container reads slower than the client writes. */
@@ -58,7 +59,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   }
 
   refused(refusal: Refusal): void {
-    this.#answer(answerTo(refusal))
+    this.#fail(answerTo(refusal))
   }
 
   awaitsStart(): void {
@@ -78,12 +79,17 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
 
   requestPiece(piece: Buffer): void {
     this.#account.bytesIn += piece.length
-    if (this.#upstream?.socket.write(piece) === false) this.#holdClient()
+    if (this.#upstream?.socket.write(piece) === false) this.#upstreamIsFull()
   }
 
   requestChunk(data: Buffer): void {
     this.#account.bytesIn += data.length
-    if (this.#upstream && !writeChunk(this.#upstream.socket, data)) this.#holdClient()
+    if (this.#upstream && !writeChunk(this.#upstream.socket, data)) this.#upstreamIsFull()
+  }
+
+  #upstreamIsFull(): void {
+    this.upstreamFull = true
+    this.#client.pause()
   }
 
   requestDone(): void {
@@ -110,6 +116,12 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#releaseUpstream('broken')
   }
 
+  /** The time of a drain is over. */
+  drained(): void {
+    if (this.tunnel) this.tunnel.drain()
+    else if (this.#phase === 'body') this.#cutOff('drain')
+  }
+
   /** Ends the request if it exceeded a timeout. */
   sweep(nowMs: number): void {
     switch (this.#phase) {
@@ -117,7 +129,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
         this.tunnel?.sweep(nowMs)
         return
       case 'body':
-        if (this.#deadlines.totalPassed(nowMs)) this.#break(answers.totalTimeout)
+        if (this.#deadlines.totalPassed(nowMs)) this.#cutOff('timeout')
         return
       case 'done':
         return
@@ -170,7 +182,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
         this.#closedUnanswered()
         return
       case 'body':
-        this.#break(answers.noAnswer)
+        this.#cutOff(this.#leaving ? 'drain' : 'container')
         return
     }
   }
@@ -216,7 +228,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   }
 
   #startBody(head: ResponseHead): void {
-    this.#account.responseBegan(head.status, this.#nowMs())
+    this.#account.responseBegan(head.status, this.#nowMs(), head.stream)
     this.#phase = 'body'
     if (head.keepAliveMs !== null) this.#upstream!.pool.announced(this.#upstream!, head.keepAliveMs)
   }
@@ -231,55 +243,46 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     const { head, early } = this.#response
     const client = this.#client
     this.#phase = 'tunnel'
-    this.#account.responseBegan(101, this.#nowMs())
-    this.#account.close(this.#nowMs())
+    this.#account.upgraded(this.#nowMs())
     client.socket.write(renderUpgrade(head!), 'latin1')
-    this.tunnel = new Tunnel(client.socket, this.#upstream!, client.context.clock, () => {
-      this.#releaseUpstream('broken')
-      client.socket.destroySoon()
+    this.tunnel = new Tunnel(client, this.#upstream!, {
+      leaving: () => this.#leaving,
+      over: (cut) => {
+        this.#account.cut = cut
+        this.#releaseUpstream('broken')
+        client.requestDone(false)
+      },
     })
-    if (early && early.length > 0) this.tunnel.upstreamData(early)
-    const waiting = client.becomeTunnel()
-    if (waiting) this.tunnel.clientData(waiting)
+    this.tunnel.begin(early)
   }
 
-  #holdClient(): void {
-    this.upstreamFull = true
-    this.#client.pause()
-  }
-
-  /** Replies in place of the container. */
+  /** Replies in place of the container. A response that has begun cannot be completed: its connection is destroyed. */
   #fail(answer: LocalReply): void {
-    if (this.#phase === 'body') {
-      this.#break(answer)
-      return
-    }
-    this.#answer(answer)
-  }
-
-  #answer(answer: LocalReply): void {
-    this.#account.status = answer.status
-    this.#account.refused = answer.error
+    const hasBegun = this.#phase === 'body'
+    this.#account.refusedWith(answer)
     this.#releaseUpstream('broken')
-    this.#client.answer(answer, this.#head)
+    if (hasBegun) this.#client.break()
+    else this.#client.answer(answer, this.#head)
   }
 
-  /** The response has started and cannot be completed: destroy the connection, and count it as `why`. */
-  #break(why: LocalReply): void {
-    this.#account.status = why.status
-    this.#account.refused = why.error
+  #cutOff(cut: CutResponse): void {
+    this.#account.cutOff(cut, this.#response.head!.bodyLength >= 0)
     this.#releaseUpstream('broken')
     this.#client.break()
+  }
+
+  /** The end of the container's connection is expected. */
+  get #leaving(): boolean {
+    return this.#container?.leaving === true || this.#client.context.draining
   }
 
   /** Ends the request once: releases its connection, and its slot or its place in the queue. */
   #releaseUpstream(upstreamIs: 'reusable' | 'spent' | 'broken'): void {
     if (this.#phase === 'done') return
-    const tunnel = this.#phase === 'tunnel'
     this.#phase = 'done'
     const nowMs = this.#nowMs()
     this.#account.bytesOut = this.#response.bodyBytes
-    if (!tunnel) this.#account.close(nowMs)
+    this.#account.close(nowMs)
     const upstream = this.#upstream
     this.#upstream = null
     if (upstreamIs === 'reusable') upstream?.recycle(nowMs)

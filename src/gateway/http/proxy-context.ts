@@ -9,7 +9,8 @@ export type Handoff = (socket: Socket, read: Buffer) => void
 interface OpenConnection {
   /** Closes an idle connection; a busy one closes after its response. */
   drain(): void
-  break(): void
+  /** Ends it, because the time of the drain is over. */
+  drained(): void
   /** Enforces the deadlines. */
   sweep(nowMs: number): void
 }

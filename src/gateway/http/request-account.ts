@@ -1,7 +1,12 @@
 import { spanIdOf, traceIdOf } from '../../trace.ts'
+import type { CutResponse } from '../control/request-record.ts'
 import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
+import { answers, type LocalReply } from './local-reply.ts'
 import type { RequestHead } from './request-head.ts'
+
+/** How a cut response stands in the request log; its client sees a broken connection. */
+const cutReplies = { drain: answers.drained, timeout: answers.totalTimeout, container: answers.brokenOff }
 
 /** Records the outcome of one request for the counters and the request log of its environment. */
 export class RequestAccount implements FinishedRequest {
@@ -15,6 +20,9 @@ export class RequestAccount implements FinishedRequest {
   coldStart = false
   bytesIn = 0
   bytesOut = 0
+  stream = false
+  cut: CutResponse | null = null
+  #isCounted = false
 
   constructor(head: RequestHead, environment: RequestScheduler, arrivedMs: number) {
     this.#head = head
@@ -45,16 +53,42 @@ export class RequestAccount implements FinishedRequest {
     return given ? spanIdOf(given) : null
   }
 
-  responseBegan(status: number, nowMs: number): void {
+  responseBegan(status: number, nowMs: number, stream: boolean): void {
     this.status = status
     this.firstByteMs = nowMs - this.#arrivedMs
+    this.stream = stream
+  }
+
+  /** The request became a WebSocket: answered, and not over. */
+  upgraded(nowMs: number): void {
+    this.responseBegan(101, nowMs, true)
+    this.#isCounted = true
+    this.#environment.answered(101, this.firstByteMs!)
+  }
+
+  /** The gateway replies, or breaks off, in place of the container. */
+  refusedWith({ status, error }: Pick<LocalReply, 'status' | 'error'>): void {
+    this.status = status
+    this.refused = error
+  }
+
+  /**
+   * The response ends before it is complete. The client of a stream has had its answer, and a stream without a length
+   * never is complete: ended by a drain, it is not an error.
+   */
+  cutOff(cut: CutResponse, hasLength: boolean): void {
+    this.cut = cut
+    if (cut === 'drain' && (this.stream || !hasLength)) this.stream = true
+    else this.refusedWith(cutReplies[cut])
   }
 
   /** The request is done; called once. */
   close(nowMs: number): void {
-    const { status, refused } = this
+    const { status, refused, stream } = this
     const durationMs = nowMs - this.#arrivedMs
-    this.#environment.answered(status, durationMs)
+    const responseMs = stream ? (this.firstByteMs ?? durationMs) : durationMs
+    if (!this.#isCounted) this.#environment.answered(status, responseMs)
+    if (stream && this.cut === 'drain') this.#environment.streamDrained()
     this.#environment.requests?.add({ status, durationMs, refused }, this)
   }
 }
@@ -72,5 +106,7 @@ export function refusedRequest({ method, target, traceparent }: RequestHead): Fi
     coldStart: false,
     bytesIn: 0,
     bytesOut: 0,
+    stream: false,
+    cut: null,
   }
 }

@@ -20,9 +20,14 @@ export interface ResponseHead {
   keepAliveMs: number | null
   /** The container accepted a WebSocket. */
   upgrade: boolean
+  /** Its content type is one of event streams. */
+  stream: boolean
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?$/
+/** Types of responses that last as long as the client listens. */
+const streamType =
+  /^[ \t]*(?:text\/event-stream|multipart\/x-mixed-replace|application\/(?:x-ndjson|stream\+json|grpc))\b/i
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const forbidden = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?:^|[^\r])\n/
 
@@ -42,6 +47,7 @@ function parseResponseHead(text: string): ResponseHead {
     keepAlive: first[1] === '1',
     keepAliveMs: null,
     upgrade: false,
+    stream: false,
   }
   let named: string[] | null = null
   let start = lineEnd + 2
@@ -93,6 +99,9 @@ function readHeader(
     case 'upgrade':
       head.upgrade = trimmed(text.slice(valueStart, end)).toLowerCase() === 'websocket'
       return null
+    case 'content-type':
+      head.stream = streamType.test(text.slice(valueStart, end))
+      break
     case 'proxy-connection':
     case 'te':
     case 'trailer':

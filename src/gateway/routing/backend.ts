@@ -31,6 +31,11 @@ export class Backend {
     return !this.draining && !this.retired
   }
 
+  /** Being replaced or stopped, so that the end of its connections is expected. */
+  get leaving(): boolean {
+    return !this.active || this.gone
+  }
+
   isAt(route: RouteContainer): boolean {
     return this.pool.host === route.host && this.pool.port === route.port
   }

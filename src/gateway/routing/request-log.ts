@@ -1,4 +1,4 @@
-import type { RequestLogMode, RequestRecord } from '../control/request-record.ts'
+import type { CutResponse, RequestLogMode, RequestRecord } from '../control/request-record.ts'
 
 /** The parts of a finished request that the log needs; read only if the request is kept. */
 export interface FinishedRequest {
@@ -12,6 +12,8 @@ export interface FinishedRequest {
   readonly coldStart: boolean
   readonly bytesIn: number
   readonly bytesOut: number
+  readonly stream: boolean
+  readonly cut: CutResponse | null
 }
 
 /** The facts that exist for every request. */
@@ -78,12 +80,13 @@ export class RequestLog {
 
   add(outcome: Outcome, request: FinishedRequest): void {
     const { status, durationMs, refused } = outcome
-    const isNotable = status >= 500 || status === 0 || refused !== null || durationMs >= slowMs
+    const responseMs = request.stream ? (request.firstByteMs ?? durationMs) : durationMs
+    const isNotable = status >= 500 || status === 0 || refused !== null || responseMs >= slowMs
     const sample = isNotable ? this.#notable : this.#ordinary
     const slot = sample.slot()
     if (slot < 0) return
     const { method, target, traceId, spanId, parentSpanId } = request
-    const { firstByteMs, container, coldStart, bytesIn, bytesOut } = request
+    const { firstByteMs, container, coldStart, bytesIn, bytesOut, stream, cut } = request
     sample.keep(slot, {
       endedMs: this.#wallMs(),
       method: method.slice(0, longestMethod),
@@ -96,6 +99,8 @@ export class RequestLog {
       bytesIn,
       bytesOut,
       refused,
+      stream,
+      cut,
       traceId,
       spanId,
       parentSpanId,

@@ -177,9 +177,14 @@ export class RequestScheduler {
     this.evaluate()
   }
 
-  /** A response was sent; `ms` from arrival to its last byte. Status 0: the client disconnected before. */
+  /** A response was sent; `ms` is its response time. Status 0: the client disconnected before. */
   answered(status: number, ms: number): void {
     this.#traffic.answered(status, ms)
+  }
+
+  /** A drain ended an event stream or a WebSocket. */
+  streamDrained(): void {
+    this.#traffic.drained()
   }
 
   /** Recalculates the scale and reports a change to the control plane. Called on load and periodically. */

@@ -10,6 +10,7 @@ export class TrafficCounter {
   #answered4xx = 0
   #answered5xx = 0
   #unanswered = 0
+  #drained = 0
   #latency = new Histogram()
   #changed = true
 
@@ -18,13 +19,19 @@ export class TrafficCounter {
     this.#changed = true
   }
 
-  /** A response was sent; `ms` from arrival to its last byte. Status 0: the client disconnected before. */
+  /** A response was sent; `ms` is its response time. Status 0: the client disconnected before. */
   answered(status: number, ms: number): void {
     this.#changed = true
     if (status >= 500) this.#answered5xx++
     else if (status >= 400) this.#answered4xx++
     else if (status === 0 && ms >= patientMs) this.#unanswered++
     if (status > 0) this.#latency.add(ms)
+  }
+
+  /** A drain ended an event stream or a WebSocket. */
+  drained(): void {
+    this.#changed = true
+    this.#drained++
   }
 
   /** A related value outside these counters has changed. */
@@ -36,12 +43,15 @@ export class TrafficCounter {
   take(appEnvId: string, inFlight: number, queued: number): TrafficSample | null {
     if (!this.#changed) return null
     this.#changed = false
+    const drained = this.#drained
+    this.#drained = 0
     return {
       appEnvId,
       requests: this.#requests,
       answered4xx: this.#answered4xx,
       answered5xx: this.#answered5xx,
       unanswered: this.#unanswered,
+      ...(drained > 0 && { drained }),
       inFlight,
       queued,
       latency: this.#latency.drain(),

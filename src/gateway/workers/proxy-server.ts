@@ -117,12 +117,13 @@ export class ProxyServer {
     this.#context.draining = true
     for (const connection of this.#context.connections) connection.drain()
     const breakAll = () => {
-      for (const connection of this.#context.connections) connection.break()
+      for (const connection of this.#context.connections) connection.drained()
     }
     this.#timers.push(this.#options.clock.after(drainMs, breakAll))
   }
 
   stop(): void {
+    this.#sendTraffic()
     for (const cancel of this.#timers) cancel()
     for (const environment of this.table.all()) environment.remove()
   }
@@ -159,6 +160,7 @@ export class ProxyServer {
     if (samples.length > 0) this.#options.report({ type: 'traffic', samples })
     this.#sendRequests()
   }
+
   #sendRequests(): void {
     const batches: RequestBatch[] = []
     for (const { appEnvId, requests } of this.table.all()) {

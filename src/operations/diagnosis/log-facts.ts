@@ -2,6 +2,7 @@ import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { DeploymentFacts, RequestFacts } from '../../domain/diagnosis/facts.ts'
 import { endingsOf } from '../../domain/diagnosis/runtime.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
+import { responseMsOf } from '../../domain/environments/request-line.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import type { Context, Sources } from '../core/handler.ts'
 
@@ -79,13 +80,13 @@ export async function loadRequests(
   const page = await logs.read(appEnvId, { type: 'REQUEST', isTroubled: true, from, size: requestsRead })
   return page.logs.flatMap(({ timestamp: at, podName, request }) => {
     if (!request) return []
-    const { status, durationMs, refused, oneIn } = request
+    const { status, durationMs, refused, cut, oneIn } = request
     const [method, path] = [mask(request.method), mask(request.path)]
-    return [{ at, container: podName, method, path, status, durationMs, refused, oneIn }]
+    return [{ at, container: podName, method, path, status, durationMs, refused, cut, oneIn }]
   })
 }
 
-/** The mean duration of requests since `fromMs`; a sampled one counts for those that it stands for. */
+/** The mean response time of requests since `fromMs`; a sampled one counts for those that it stands for. */
 export async function loadMeanSeconds(
   logs: Sources['logs'],
   appEnvId: string,
@@ -97,7 +98,7 @@ export async function loadMeanSeconds(
   for (const { request } of page.logs) {
     if (!request) continue
     count += request.oneIn
-    totalMs += request.durationMs * request.oneIn
+    totalMs += responseMsOf(request) * request.oneIn
   }
   return count === 0 ? null : totalMs / count / 1_000
 }

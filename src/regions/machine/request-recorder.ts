@@ -136,6 +136,7 @@ function spanOf(
 
 function loggedRequest(record: RequestRecord, mask: Mask): LoggedRequest {
   const { status, durationMs, firstByteMs, coldStart, bytesIn, bytesOut, refused, traceId, oneIn } = record
+  const { stream, cut } = record
   return {
     method: mask(record.method),
     path: maskedPath(record.path, mask),
@@ -146,6 +147,8 @@ function loggedRequest(record: RequestRecord, mask: Mask): LoggedRequest {
     bytesIn,
     bytesOut,
     refused,
+    stream,
+    cut,
     traceId,
     oneIn: rounded(oneIn),
   }

@@ -146,7 +146,7 @@ function installation({ identity, startedMs, queues }: InstallationFacts): Metri
 }
 
 function traffic(ingress: IngressCounter): MetricFamily[] {
-  const { requests, answered4xx, answered5xx, inFlight } = ingress.totals
+  const { requests, answered4xx, answered5xx, drained, inFlight } = ingress.totals
   return [
     counter('longshore_gateway_requests_total', 'Requests that reached the gateway.', requests),
     {
@@ -158,6 +158,11 @@ function traffic(ingress: IngressCounter): MetricFamily[] {
         { labels: { class: '5xx' }, value: answered5xx },
       ],
     },
+    counter(
+      'longshore_gateway_streams_drained_total',
+      'Event streams and WebSockets that a restart, a deployment or a stop ended.',
+      drained,
+    ),
     gauge('longshore_gateway_requests_in_flight', 'Requests in flight in the gateway.', inFlight),
   ]
 }

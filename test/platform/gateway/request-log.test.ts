@@ -130,6 +130,8 @@ const request = {
   coldStart: false,
   bytesIn: 0,
   bytesOut: 0,
+  stream: false,
+  cut: null,
 }
 const fine = { status: 200, durationMs: 2, refused: null }
 

@@ -24,6 +24,8 @@ const record = (change: Partial<RequestRecord>): RequestRecord => ({
   bytesIn: 0,
   bytesOut: 10,
   refused: null,
+  stream: false,
+  cut: null,
   traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
   spanId: null,
   parentSpanId: null,

@@ -187,6 +187,20 @@ it('three time-outs name the requests: method, path, status, container', () => {
   })
 })
 
+it('streams that timeoutSeconds cuts have that limit as their cause, not the one for the first byte', () => {
+  const cut = request({ status: 504, durationMs: 60_010, refused: 'Request timed out', cut: 'timeout' })
+  const functionConfig = {
+    ...{ containerConcurrency: 10, timeoutSeconds: 60, responseStartTimeoutSeconds: 5 },
+    ...{ idleTimeoutSeconds: 900, minScale: 0, maxScale: 3 },
+  } as never
+  const facts = { ...quiet, serving, functionConfig, traffic: traffic(4, 3) }
+  const [first] = diagnose({ ...facts, requests: [cut, cut, cut] })
+  expect(first).toMatchObject({ cause: 'request-timeout' })
+  expect(first!.summary).toContain('cut at timeoutSeconds (60 s)')
+  const unbegun = { ...cut, cut: null }
+  expect(diagnose({ ...facts, requests: [unbegun, unbegun, cut] })[0]!.summary).toContain('take the 5 s')
+})
+
 it('unanswered requests are a finding; a few failures among many requests are none', () => {
   const left = request({ status: null, durationMs: 4_000 })
   const cause = (counts: ReturnType<typeof traffic>, requests: object[] = [left]) =>

@@ -1,0 +1,30 @@
+import type { RequestScheduler } from '../routing/request-scheduler.ts'
+import { answerTo, type LocalReply } from './local-reply.ts'
+import { ProxiedRequest } from './proxied-request.ts'
+import { refusedRequest } from './request-account.ts'
+import type { RequestClient } from './request-client.ts'
+import type { RequestHead } from './request-head.ts'
+
+/** The reply for a request that the environment refuses because of overload, counted and logged; null: admit it. */
+export function shedRequest(environment: RequestScheduler, head: RequestHead): LocalReply | null {
+  const refusal = environment.shedLoad()
+  if (!refusal) return null
+  const reply = answerTo(refusal)
+  environment.requests?.add(
+    { status: reply.status, durationMs: 0, refused: reply.error },
+    refusedRequest(head),
+  )
+  return reply
+}
+
+/** Begins a request; `began` gets it before it has a slot. */
+export function admitRequest(
+  client: RequestClient,
+  head: RequestHead,
+  environment: RequestScheduler,
+  began: (request: ProxiedRequest) => void,
+): void {
+  const request = new ProxiedRequest(client, head, environment, client.context.clock.monotonicMs())
+  began(request)
+  environment.admit(request)
+}
