@@ -1,4 +1,4 @@
-/** 1012, Service Restart: clients reconnect (RFC 6455, section 7.4, and its registry of codes). */
+/** 1012, Service Restart: clients reconnect. */
 export const restartFrame = Buffer.from([0x88, 0x02, 0x03, 0xf4])
 
 const closeOpcode = 8

@@ -189,10 +189,7 @@ it('three time-outs name the requests: method, path, status, container', () => {
 
 it('streams that timeoutSeconds cuts have that limit as their cause, not the one for the first byte', () => {
   const cut = request({ status: 504, durationMs: 60_010, refused: 'Request timed out', cut: 'timeout' })
-  const functionConfig = {
-    ...{ containerConcurrency: 10, timeoutSeconds: 60, responseStartTimeoutSeconds: 5 },
-    ...{ idleTimeoutSeconds: 900, minScale: 0, maxScale: 3 },
-  } as never
+  const functionConfig = { timeoutSeconds: 60, responseStartTimeoutSeconds: 5 } as never
   const facts = { ...quiet, serving, functionConfig, traffic: traffic(4, 3) }
   const [first] = diagnose({ ...facts, requests: [cut, cut, cut] })
   expect(first).toMatchObject({ cause: 'request-timeout' })
