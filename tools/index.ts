@@ -58,6 +58,7 @@ import toggleAlert from './toggle-alert.ts'
 import undoChange from './undo-change.ts'
 import updateAccount from './update-account.ts'
 import updateAlert from './update-alert.ts'
+import updateApp from './update-app.ts'
 import updateAppEnv from './update-app-env.ts'
 import updateAppEnvAutoscaling from './update-app-env-autoscaling.ts'
 import updateAppEnvVariables from './update-app-env-variables.ts'
@@ -77,6 +78,7 @@ export const tools: readonly Tool[] = [
   createApp,
   getApp,
   listApps,
+  updateApp,
   deleteApp,
   createAppEnv,
   getAppEnv,

@@ -68,7 +68,7 @@ function missing(file: string, preset: DockerPreset): EngineFailure {
     : `The ${preset} preset generates none.`
   return new EngineFailure(
     'no Dockerfile',
-    `The source has no Dockerfile at ${JSON.stringify(file)}. ${why} Add one, or set dockerfilePath, contextDir or customDockerfileContent on the app.`,
+    `The source has no Dockerfile at ${JSON.stringify(file)}. ${why} Add one, or set dockerfilePath, contextDir or customDockerfileContent with update-app.`,
   )
 }
 

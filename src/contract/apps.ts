@@ -18,6 +18,8 @@ import { effectiveHealthCheck, healthCheck } from './health.ts'
 import { jobConfig, jobConfigRead } from './job-config.ts'
 import { operation } from './operation.ts'
 
+const port = z.number().int().min(1).max(65_535)
+
 export const createApp = operation({
   id: 'create-app',
   method: 'POST',
@@ -28,9 +30,9 @@ export const createApp = operation({
   input: z.strictObject({
     name: line(100).describe('App name'),
     accountId,
-    port: z.number().int().min(1).max(65_535).optional().describe('Port the code listens on'),
+    port: port.optional().describe('Port the code listens on'),
     dockerPreset: dockerPreset.default('CUSTOM'),
-    useImage: z.boolean().default(false).describe('Runs a prebuilt image'),
+    useImage: z.boolean().optional(),
     image: image.optional(),
     isCliDeployment: z.boolean().default(false),
     gitNamespace: gitName(100).optional(),
@@ -87,6 +89,27 @@ export const listApps = operation({
   policy: { on: 'account' },
   input: z.strictObject({ accountId: id.describe('Account id') }),
   output: z.object({ apps: z.array(app) }),
+})
+
+export const updateApp = operation({
+  id: 'update-app',
+  method: 'PATCH',
+  path: '/app',
+  summary: 'Changes how an app is built and run; the next deployment of each environment uses it.',
+  policy: { on: 'app' },
+  input: z.strictObject({
+    appId,
+    name: line(100).optional(),
+    port: port.optional(),
+    dockerPreset: dockerPreset.optional(),
+    useImage: z.boolean().optional(),
+    image: image.optional(),
+    contextDir: sourcePath.nullable().optional(),
+    dockerfilePath: sourcePath.nullable().optional(),
+    customDockerfileContent: processText(65_536).nullable().optional(),
+    expectedRevision,
+  }),
+  output: z.object({ ...message, app }),
 })
 
 export const deleteApp = operation({

@@ -32,6 +32,7 @@ export const operations: readonly Operation[] = [
   apps.createApp,
   apps.getApp,
   apps.listApps,
+  apps.updateApp,
   apps.deleteApp,
   appEnvs.createAppEnv,
   appEnvs.getAppEnv,

@@ -37,6 +37,7 @@ import createApp from './apps/create-app.ts'
 import deleteApp from './apps/delete-app.ts'
 import getApp from './apps/get-app.ts'
 import listApps from './apps/list-apps.ts'
+import updateApp from './apps/update-app.ts'
 import listAudit from './audit/list-audit.ts'
 import undoChange from './audit/undo-change.ts'
 import createAppEnvBackup from './backups/create-app-env-backup.ts'
@@ -128,6 +129,7 @@ export const handlers: readonly Handler[] = [
   deleteApp,
   getApp,
   listApps,
+  updateApp,
   listAudit,
   undoChange,
   createAppEnvBackup,

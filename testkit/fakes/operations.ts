@@ -31,6 +31,7 @@ export const fakeOperations: Record<string, FakeOperation> = {
   }),
   'create-app': (state) => ({ appId: `app_${state.nextId++}` }),
   'get-app': (_state, input) => app(String(input.appId)),
+  'update-app': (_state, input) => ({ message: 'App changed', app: app(String(input.appId)) }),
   'list-apps': () => ({ apps: [app('app_1')] }),
   'create-app-env': (state, input) => ({
     appEnvId: state.add({ name: String(input.name), status: 'STOPPED', currentVersion: null, hosts: [] })

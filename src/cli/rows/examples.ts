@@ -53,6 +53,7 @@ const words: Readonly<Record<string, string>> = {
   'envs changes': 'hello-prod',
   'apps create': '--name shop --docker-preset NODE_JS --port 3000',
   'apps get': app,
+  'apps update': `${app} --docker-preset EXPRESS`,
   'apps delete': `${app} --dry-run`,
   'jobs run': 'report-prod -- node report.js --month 2026-05',
   'jobs list': 'report-prod',

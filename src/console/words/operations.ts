@@ -45,6 +45,7 @@ const names: Record<string, string> = {
   'update-app-env': 'Change environment',
   'update-app-env-autoscaling': 'Change autoscaling',
   'update-app-env-variables': 'Change variables',
+  'update-app': 'Change app',
   'update-contact-point': 'Change contact point',
   'update-function-config': 'Change function settings',
   'update-job-config': 'Change job settings',

@@ -37,7 +37,7 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   },
   'no-dockerfile': {
     meaning: 'The source has no usable Dockerfile, or lacks the files that the preset needs.',
-    fix: 'Add a Dockerfile, or correct dockerfilePath, contextDir or dockerPreset of the app.',
+    fix: 'Add a Dockerfile, or correct dockerfilePath, contextDir or dockerPreset with update-app, then redeploy-app-env.',
   },
   'lock-file': {
     meaning: 'The package manager refused the lock file: it is missing or does not match the manifest.',

@@ -4,6 +4,7 @@ import type { FunctionConfigInput } from '../../contract/function-config.ts'
 import type { HealthCheckInput } from '../../contract/health.ts'
 import type { JobConfig } from '../../contract/job-config.ts'
 import type { variableTypes } from '../../contract/variables.ts'
+import type { AppSettings } from '../apps/app-settings.ts'
 import type { DatabaseAccess } from '../databases/credentials.ts'
 
 /** A stored variable: the `value` of a secret is sealed by the secret box (E2). */
@@ -112,6 +113,8 @@ export interface Content {
   gitBranch: string | null
   /** The fetched commit for a Git host's source; otherwise the commit given with the upload. */
   gitCommitId: string | null
+  /** The app as it was when this version was deployed; absent: as the app was created. */
+  app?: AppSettings
   createdBy: string | null
   createdAt: string
 }

@@ -25,7 +25,7 @@ The code must listen on the port in the variable PORT, on all addresses. After a
 
 Changed settings and variables are pending until apply-app-env-changes or the next deployment. update-app-env-variables changes some variables; envVars of update-app-env replaces them all (E1).
 
-Inputs that the tools accept but do not list: useVolume and mountPath of create-app-env (a persistent folder, one container, not for functions), disk and databaseSettings of databases, contextDir and dockerfilePath of create-app.
+Inputs that the tools accept but do not list: useVolume and mountPath of create-app-env (a persistent folder, one container, not for functions), disk and databaseSettings of databases, contextDir, dockerfilePath and customDockerfileContent of create-app and update-app (null clears them), useImage of both (implied by image; false goes back to source).
 
 Never copy a password: a variable takes it from a database with from {envName, field}, such as {name: DATABASE_URL, from: {envName: shopdb-prod, field: url}}, and generate {} makes a random secret.
 `,

@@ -10,7 +10,6 @@ import { handler } from '../core/handler.ts'
 import { userIdOrNull } from '../core/user-of.ts'
 
 export default handler(createApp, async ({ tx, caller, now, installation }, input, { account }) => {
-  checkApp(input)
   if (isDatabase(input.dockerPreset))
     checkRunsSomewhere(input.dockerPreset, installation.databaseAvailability())
   const preset = input.dockerPreset
@@ -21,7 +20,8 @@ export default handler(createApp, async ({ tx, caller, now, installation }, inpu
     slug: slugOf(input.name, 'app'),
     port: input.port ?? null,
     dockerPreset: preset,
-    useImage: input.useImage,
+    // A function may run its image without useImage.
+    useImage: input.useImage ?? (input.image !== undefined && !isFunction(preset)),
     image: input.image ?? null,
     isCliDeployment: input.isCliDeployment,
     gitNamespace: input.gitNamespace ?? null,
@@ -29,7 +29,7 @@ export default handler(createApp, async ({ tx, caller, now, installation }, inpu
     contextDir: input.contextDir ?? null,
     dockerfilePath: input.dockerfilePath ?? null,
     customDockerfileContent: input.customDockerfileContent ?? null,
-    jobConfig: isJob(preset) ? (input.jobConfig ?? {}) : null,
+    jobConfig: input.jobConfig ?? (isJob(preset) ? {} : null),
     ...(input.healthCheck && { healthCheck: input.healthCheck }),
     isFunction: isFunction(preset),
     isDatabase: isDatabase(preset),
@@ -37,6 +37,7 @@ export default handler(createApp, async ({ tx, caller, now, installation }, inpu
     createdAt: now,
     revision: 1,
   }
+  checkApp(app)
   checkHealthCheck({ ...app, healthCheck: undefined }, input.healthCheck)
   await insertApp(tx, app, userIdOrNull(caller))
   return {

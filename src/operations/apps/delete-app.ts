@@ -3,6 +3,7 @@ import { AppError } from '../../errors.ts'
 import { deleteApp as removeApp } from '../../store/repositories/apps.ts'
 import { listEnvironmentIds } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
+import { shownApp } from './change-app.ts'
 
 export default handler(deleteApp, async ({ tx }, _input, { app }) => {
   if ((await listEnvironmentIds(tx, { appId: app.appId })).length > 0) {
@@ -14,7 +15,13 @@ export default handler(deleteApp, async ({ tx }, _input, { app }) => {
   await removeApp(tx, app.appId)
   return {
     answer: { message: `App ${app.appId} deleted` },
-    change: { objectType: 'app', objectId: app.appId, accountId: app.accountId, before: app, after: null },
+    change: {
+      objectType: 'app',
+      objectId: app.appId,
+      accountId: app.accountId,
+      before: shownApp(app),
+      after: null,
+    },
     effects: [`Deletes app ${app.appId}; it has no environments.`],
   }
 })

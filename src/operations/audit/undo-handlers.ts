@@ -4,6 +4,7 @@ import { undoMembership } from '../access/undo-membership.ts'
 import { undoAccount } from '../accounts/undo-account.ts'
 import { undoAlert } from '../alerts/undo-alert.ts'
 import { undoContactPoint } from '../alerts/undo-contact-point.ts'
+import { undoApp } from '../apps/undo-app.ts'
 import type { Change } from '../core/handler.ts'
 import { type Located, type StoredAs, typeRecordedAs } from '../core/resources.ts'
 import { undoEnvironment } from '../environments/undo-environment.ts'
@@ -12,6 +13,7 @@ import type { UndoHandler } from './undo-handler.ts'
 /** How changes of each type are put back; a type without a row here cannot be undone. */
 const handlers: { [T in PolicyType]?: UndoHandler<StoredAs<T>> } = {
   account: undoAccount,
+  app: undoApp,
   environment: undoEnvironment,
   member: undoMembership,
   'contact-point': undoContactPoint,

@@ -1,6 +1,6 @@
-import type { App } from '../../contract/apps.ts'
 import type { Operation, Policy } from '../../contract/operation.ts'
 import type { EnvironmentType, resources as facts, PolicyType } from '../../contract/resources.ts'
+import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { Tx } from '../../store/db.ts'
 import type { Account, Membership } from '../../store/repositories/accounts.ts'
@@ -13,11 +13,11 @@ export interface AccountTarget {
   membership: Membership
 }
 export interface AppTarget extends AccountTarget {
-  app: App
+  app: AppRecord
 }
 export interface EnvironmentTarget {
   environment: Environment
-  app: App
+  app: AppRecord
   account: Account
   /** Null for an environment token. */
   membership: Membership | null
@@ -27,7 +27,7 @@ export interface EnvironmentTarget {
 export type TargetOn<T extends PolicyType, Member = Membership> = {
   [K in (typeof facts)[T]['key']]: StoredAs<T>
 } & { account: Account; membership: Member } & (T extends EnvironmentType
-    ? { environment: Environment; app: App }
+    ? { environment: Environment; app: AppRecord }
     : unknown)
 
 /** The loaded objects that a handler gets once the caller is authorized, by the object of its policy. */
@@ -36,9 +36,9 @@ export type TargetOf<P extends Policy> = P['on'] extends PolicyType
   : P['on'] extends 'new-environment'
     ? AppTarget
     : P['on'] extends 'account-or-app'
-      ? AccountTarget & { app: App | null }
+      ? AccountTarget & { app: AppRecord | null }
       : P['on'] extends 'environments'
-        ? AccountTarget & { app: App | null; environment: Environment | null }
+        ? AccountTarget & { app: AppRecord | null; environment: Environment | null }
         : P['on'] extends 'whole-account'
           ? AccountTarget
           : Record<string, never>

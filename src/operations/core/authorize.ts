@@ -1,4 +1,3 @@
-import type { App } from '../../contract/apps.ts'
 import { isRead, type Policy } from '../../contract/operation.ts'
 import {
   factsOf,
@@ -10,6 +9,7 @@ import {
 } from '../../contract/resources.ts'
 import { scopesOfCall } from '../../contract/scopes.ts'
 import { mayAccess, visibleEnvironments } from '../../domain/access/environment-access.ts'
+import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
@@ -151,7 +151,7 @@ function idRequired(types: readonly ResourceType[]): AppError {
 interface Owners {
   account: Account
   environment?: Environment
-  app?: App
+  app?: AppRecord
 }
 
 /** The owner of an object; null if it was deleted. */

@@ -18,6 +18,7 @@ const hiddenFields = new Set([
   'latestRolloutId',
   'volumeMove',
   'leftVolumeIn',
+  'createdAs',
 ])
 
 /** Field-level difference of two stored objects, secrets masked (docs/interface.md#dry-runs). */

@@ -1,7 +1,7 @@
-import type { App } from '../../contract/apps.ts'
 import { resources as facts, type PolicyType } from '../../contract/resources.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
+import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Backup } from '../../domain/backups/backup.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { JobRun } from '../../domain/jobs/run.ts'
@@ -45,7 +45,7 @@ const revision = (object: { revision: number }) => object.revision
 /** One row for each type that a policy can be on; a missing row does not compile. */
 const resources = {
   account: resource<Account>({ find: findAccount, revision }),
-  app: resource<App>({ find: async (tx, id) => (await findApp(tx, id))?.app ?? null, revision }),
+  app: resource<AppRecord>({ find: async (tx, id) => (await findApp(tx, id))?.app ?? null, revision }),
   environment: resource<Environment>({
     find: (tx, id, field = 'appEnvId') => findEnvironment(tx, { [field]: id }),
     revision,

@@ -1,3 +1,4 @@
+import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import { databaseSecretName, newDatabaseAccess, newSecrets } from '../../domain/databases/credentials.ts'
 import { databasePresetOf, offeredVersions, presetFrom } from '../../domain/databases/presets.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
@@ -11,9 +12,10 @@ import { addContent, beginRollout } from '../deployments/begin-rollout.ts'
 export async function deployDatabase(
   context: Context,
   environment: Environment,
-  dockerPreset: string,
+  app: AppRecord,
 ): Promise<void> {
   const { appEnvId, cliEnvName } = environment
+  const { dockerPreset } = app
   const sealed = context.secrets.seal(JSON.stringify(newSecrets()), databaseSecretName(appEnvId))
   environment.database = newDatabaseAccess(dockerPreset, cliEnvName, sealed)
   const { databaseAvailability, databaseImageSource } = context.installation
@@ -22,7 +24,7 @@ export async function deployDatabase(
   const version = versions.find((known) => known.key === environment.dockerPresetVersion)
   if (!version) throw new Error(`${dockerPreset} has no version ${environment.dockerPresetVersion}`)
   const { image } = version
-  const content = await addContent(context, environment, {
+  const content = await addContent(context, app, environment, {
     type: 'IMAGE',
     image,
     uploadId: null,

@@ -10,7 +10,7 @@ import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
 import { beginRollout, changeWantedSettings } from './begin-rollout.ts'
-import { builtAgain } from './content-to-deploy.ts'
+import { builtAgain, withAppChanges } from './content-to-deploy.ts'
 
 export default handler(applyAppEnvChanges, async (context, _input, target) => {
   const { environment } = target
@@ -43,7 +43,7 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
   const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   const failed = rollout ? null : await failedContent(context, draft)
-  if (failed) return deployFailedAgain(context, draft, failed)
+  if (failed) return deployFailedAgain(context, target, draft, failed)
   if (!content || draft.desiredState === 'stopped' || !needsRollout(draft.saved, inForce)) {
     draft.applied = deepCopy(draft.saved)
     await changeWantedSettings(context, draft, draft.saved)
@@ -55,7 +55,7 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
     return appliedMessage(content !== null)
   }
   const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
-  const next = rebuilds ? await builtAgain(context, draft, content, draft.saved) : content
+  const next = rebuilds ? await builtAgain(context, target.app, draft, content, draft.saved) : content
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
   return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
 }
@@ -71,10 +71,17 @@ async function failedContent({ tx }: Context, draft: Environment): Promise<Conte
 }
 
 /** There is no other version to apply the changes to, and the failed one may have lacked exactly them. */
-async function deployFailedAgain(context: Context, draft: Environment, content: Content): Promise<string> {
+async function deployFailedAgain(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+  content: Content,
+): Promise<string> {
   const isBuilt = draft.region in content.images
   const rebuilds = content.type === 'BUILD' && isBuilt && needsBuild(draft.saved, draft.applied)
-  const next = rebuilds ? await builtAgain(context, draft, content, draft.saved) : content
+  const next = rebuilds
+    ? await builtAgain(context, target.app, draft, content, draft.saved)
+    : await withAppChanges(context, target.app, draft, content)
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
   return `Deploying version ${next.version} again with the changes, because it failed and no other has served`
 }

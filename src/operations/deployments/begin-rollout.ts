@@ -1,3 +1,4 @@
+import { type AppRecord, keptSettings } from '../../domain/apps/app-settings.ts'
 import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { copiesVolume } from '../../domain/environments/move.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
@@ -20,6 +21,7 @@ import { resolveReferences } from '../environments/refresh-references.ts'
 /** Adds the next version of an environment; the caller saves the environment. */
 export async function addContent(
   context: Context,
+  app: AppRecord,
   environment: Environment,
   what: Pick<Content, 'type' | 'image' | 'uploadId' | 'gitCommitId'> & Partial<Pick<Content, 'gitBranch'>>,
 ): Promise<Content> {
@@ -30,6 +32,7 @@ export async function addContent(
     containerImage: null,
     gitBranch: null,
     images: {},
+    ...keptSettings(app),
     createdBy: userIdOrNull(context.caller),
     createdAt: context.now,
     ...what,

@@ -1,4 +1,5 @@
 import { howToDeploy, usesGitHost } from '../../domain/apps/app.ts'
+import { type AppRecord, changesSince } from '../../domain/apps/app-settings.ts'
 import type { Content, Environment, Settings } from '../../domain/environments/environment.ts'
 import { needsBuild } from '../../domain/environments/pending-changes.ts'
 import { AppError } from '../../errors.ts'
@@ -15,7 +16,7 @@ export async function branchHead(
 ): Promise<Content | null> {
   if (!usesGitHost(app) || draft.saved.branch === '') return null
   const { branch } = draft.saved
-  return addContent(context, draft, {
+  return addContent(context, app, draft, {
     type: 'BUILD',
     image: null,
     uploadId: null,
@@ -40,10 +41,10 @@ export async function contentToDeploy(
   const rollout = sourceId === null ? null : await findRollout(context.tx, sourceId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   if (content?.type === 'BUILD' && needsBuild(settings, rollout!.settings))
-    return builtAgain(context, draft, content, settings)
+    return builtAgain(context, app, draft, content, settings)
   if (content) return content
   if (app.image !== null && (app.useImage || app.isFunction)) {
-    return addContent(context, draft, { type: 'IMAGE', image: app.image, uploadId: null, gitCommitId: null })
+    return ofImage(context, app, draft, app.image)
   }
   const head = await branchHead(context, target, draft)
   if (head) return head
@@ -55,17 +56,38 @@ export async function contentToDeploy(
 /** A new version from the same source, because `settings` changes the inputs of the build (3.3). */
 export function builtAgain(
   context: Context,
+  app: AppRecord,
   draft: Environment,
   content: Content,
   settings: Settings,
 ): Promise<Content> {
   const { uploadId } = content
-  return addContent(context, draft, {
+  return addContent(context, app, draft, {
     type: 'BUILD',
     image: null,
     uploadId,
     ...gitPart(content, settings.branch),
   })
+}
+
+/** The content, or a new version of it if the app was changed since (docs/interface.md#changing-an-app). */
+export async function withAppChanges(
+  context: Context,
+  app: AppRecord,
+  draft: Environment,
+  content: Content,
+): Promise<Content> {
+  const changed = changesSince(app, content)
+  if (changed === null) return content
+  const takesImages = app.image !== null && (app.useImage || app.isFunction)
+  if (changed === 'image' && takesImages) return ofImage(context, app, draft, app.image!)
+  return content.type === 'IMAGE'
+    ? ofImage(context, app, draft, content.image ?? '')
+    : builtAgain(context, app, draft, content, draft.saved)
+}
+
+function ofImage(context: Context, app: AppRecord, draft: Environment, image: string): Promise<Content> {
+  return addContent(context, app, draft, { type: 'IMAGE', image, uploadId: null, gitCommitId: null })
 }
 
 /** Another branch is built from its head; for other changes the same commit is built again. */

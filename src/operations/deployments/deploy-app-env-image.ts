@@ -15,11 +15,11 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
   }
   if (!app.isFunction && !app.useImage) {
     throw new AppError('invalid', 'The app does not use images', {
-      details: 'Create the app with useImage true to deploy images, or deploy its source.',
+      details: 'Set useImage with update-app to deploy images, or deploy its source.',
     })
   }
   const draft = draftOf(target.environment)
-  const content = await addContent(context, draft, {
+  const content = await addContent(context, app, draft, {
     type: 'IMAGE',
     image: input.image,
     uploadId: null,

@@ -11,7 +11,7 @@ import { addContent, beginRollout } from './begin-rollout.ts'
 export default handler(notifyCodeUpload, async (context, input, target) => {
   const upload = await takeUpload(context, input.storageKey, target)
   const draft = draftOf(target.environment)
-  const content = await addContent(context, draft, {
+  const content = await addContent(context, target.app, draft, {
     type: 'BUILD',
     image: null,
     uploadId: upload.uploadId,

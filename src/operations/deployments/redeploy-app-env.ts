@@ -9,18 +9,18 @@ import {
   listContents,
   listPods,
 } from '../../store/repositories/rollouts.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { environmentResponse } from '../environments/responses.ts'
 import { beginRollout } from './begin-rollout.ts'
-import { branchHead, contentToDeploy } from './content-to-deploy.ts'
+import { branchHead, contentToDeploy, withAppChanges } from './content-to-deploy.ts'
 
 export default handler(redeployAppEnv, async (context, input, target) => {
   const draft = draftOf(target.environment)
   const content =
     input.version === undefined
-      ? ((await branchHead(context, target, draft)) ??
-        (await contentToDeploy(context, target, draft, draft.saved, await lastGood(context, draft))))
+      ? ((await branchHead(context, target, draft)) ?? (await goodVersion(context, target, draft)))
       : await findContentByVersion(context.tx, draft.appEnvId, input.version)
   if (!content) {
     throw new AppError('invalid', `There is no version ${input.version}`, {
@@ -47,6 +47,17 @@ export default handler(redeployAppEnv, async (context, input, target) => {
     wake: [draft.appEnvId],
   }
 })
+
+/** The last good version with the saved settings, and as the app is now. */
+async function goodVersion(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+): Promise<Content> {
+  const rolloutId = await lastGood(context, draft)
+  const content = await contentToDeploy(context, target, draft, draft.saved, rolloutId)
+  return withAppChanges(context, target.app, draft, content)
+}
 
 /**
  * Null before the first good version; then the newest one is deployed again. A version whose containers keep exiting is

@@ -22,7 +22,7 @@ import { accountSize } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { AfterRead, Context } from '../core/handler.ts'
-import { settingsInForce } from '../environments/responses.ts'
+import { appOfRollout, settingsInForce } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
@@ -56,6 +56,7 @@ export async function loadFacts(
   const referred = await loadReferredDatabases(context, target, envVars)
   const rows = {
     ...environmentFacts(target),
+    port: (await appOfRollout(context, target.environment.latestRolloutId, target.app)).port,
     ...(await settingsFacts(context, target)),
     ...history,
     nowMs: Date.parse(context.now),
@@ -155,7 +156,6 @@ function environmentFacts({ environment, app, account }: EnvironmentTarget) {
   return {
     appEnvId,
     kind: kindOf(app),
-    port: app.port,
     takesImagesOnly: app.useImage,
     status,
     desiredState,

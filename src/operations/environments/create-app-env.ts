@@ -31,7 +31,7 @@ export default handler(createAppEnv, async (context, input, target) => {
   checkNewEnvironment(input, app, account.settings, installation.regions(), availabilities)
   const environment = await newEnvironment(context, input, target)
   checkSavedVariables(null, environment)
-  if (app.isDatabase) await deployDatabase(context, environment, app.dockerPreset)
+  if (app.isDatabase) await deployDatabase(context, environment, app)
   const size = environmentSize(environment, app, account)
   await checkAccountSize(context, target, null, size)
   await insertEnvironment(tx, environment, size)

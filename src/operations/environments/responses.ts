@@ -2,6 +2,7 @@ import { type AppEnv, autoscalingDefaults } from '../../contract/app-envs.ts'
 import type { App } from '../../contract/apps.ts'
 import { secretMask } from '../../contract/fields.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
+import { type AppRecord, appOfVersion } from '../../domain/apps/app-settings.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import type { DatabaseSecrets } from '../../domain/databases/credentials.ts'
 import type {
@@ -15,7 +16,7 @@ import { pendingChangesOf } from '../../domain/environments/pending-changes.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
-import { findRollout } from '../../store/repositories/rollouts.ts'
+import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context } from '../core/handler.ts'
@@ -60,6 +61,21 @@ export function containerCounts(
     running: pods.filter((pod) => pod.status === 'Running').length,
     ready: desiredPods.filter((pod) => pod.ready).length,
   }
+}
+
+/** The app as the serving version knows it: its port may have been changed since. */
+export function servedApp(
+  context: Context,
+  { currentRolloutId, latestRolloutId }: Environment,
+  app: AppRecord,
+): Promise<App> {
+  return appOfRollout(context, currentRolloutId ?? latestRolloutId, app)
+}
+
+export async function appOfRollout({ tx }: Context, rolloutId: string | null, app: AppRecord): Promise<App> {
+  if (!app.createdAs || rolloutId === null) return app
+  const rollout = await findRollout(tx, rolloutId)
+  return appOfVersion(app, rollout && (await findContent(tx, rollout.contentId)))
 }
 
 /** An environment as read (2.1). Secrets are masked unless `decrypt`, which the caller has checked (X1). */
@@ -110,7 +126,7 @@ export async function appEnvResponse(
     autoscaling: isRegularApp(app.dockerPreset) ? (environment.autoscaling ?? autoscalingDefaults) : null,
     hosts: context.installation.hosts(
       environment,
-      app as App,
+      await servedApp(context, environment, app),
       decrypt ? databaseSecrets(context, environment) : undefined,
     ),
     pendingChanges: await pendingOf(context, environment),

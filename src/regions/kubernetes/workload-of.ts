@@ -24,6 +24,7 @@ export function workloadOf(
 ): Workload {
   const { environment, app, account, current } = view
   const { rollout, content, healthCheck } = version
+  const { port } = version.app
   const { settings } = rollout
   const isHeld = holds(view)
   const inForce = version === current ? environment.applied : settings
@@ -42,7 +43,7 @@ export function workloadOf(
     rolloutId: rollout.rolloutId,
     contentId: content.contentId,
     image: content.images[rollout.region] ?? '',
-    port: app.port ?? 8080,
+    port: port ?? 8080,
     env: variablesFor('DEPLOY', settings, environment.appEnvId, secrets),
     containers: environment.desiredState === 'running' && !isHeld ? inForce.containers : 0,
     isHeld,

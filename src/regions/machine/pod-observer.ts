@@ -2,7 +2,7 @@ import { timestamp } from '../../clock.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import { loopSince } from '../../domain/environments/health.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
-import type { EnvironmentView } from '../rollouts/environment-view.ts'
+import { type EnvironmentView, rolloutView } from '../rollouts/environment-view.ts'
 import type { CheckProblem } from './container-check.ts'
 import { type LivePod, note, restartDelayMs, terminationOf } from './live-pod.ts'
 import { exitMessage, exitReason, lost } from './pod-endings.ts'
@@ -88,7 +88,9 @@ export class PodObserver {
     const lived = wasReady ? nowMs - pod.readyAtMs : 0
     // After a restart of the control plane, only the record shows that it was ready.
     const served = wasReady || pod.record.ready
-    const message = exitMessage(container, served, this.#environment.view?.app.port ?? null)
+    const { view } = this.#environment
+    const app = view && (rolloutView(view, pod.record.rolloutId)?.app ?? view.app)
+    const message = exitMessage(container, served, app?.port ?? null)
     if (lived < shortLifeMs) this.#countFailure(pod, message)
     else this.#backoff.reset()
     pod.shortLives = lived < shortLifeMs ? pod.shortLives + 1 : 0

@@ -85,7 +85,7 @@ export class PodStarter {
   }
 
   async #watch(pod: LivePod, container: EngineContainer, start: Start): Promise<void> {
-    const { view, database, engine, signal } = start
+    const { view, rollout, database, engine, signal } = start
     pod.address = container.address
     this.#deps.followers.follow(engine, followed(pod))
     if (container.state === 'exited') return this.#deps.look()
@@ -94,7 +94,7 @@ export class PodStarter {
     const outcome = await awaitReady({
       pod,
       engine,
-      port: view.app.port ?? 0,
+      port: rollout.app.port ?? 0,
       database,
       health: this.#healthOf(start),
       clock,

@@ -14,11 +14,11 @@ export function containerNameOf(record: PodRecord): string {
 /** The container spec of a pod, from its rollout's snapshot of settings. */
 export function containerSpec(
   view: EnvironmentView,
-  { rollout, content }: RolloutView,
+  { rollout, content, app }: RolloutView,
   pod: PodRecord,
   secrets: SecretBox,
 ): ContainerSpec {
-  const { environment, app } = view
+  const { environment } = view
   return {
     name: containerNameOf(pod),
     podId: pod.podId,

@@ -1,6 +1,7 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
 import type { HealthCheck } from '../../contract/health.ts'
+import { appOfVersion } from '../../domain/apps/app-settings.ts'
 import type {
   Content,
   Environment,
@@ -20,6 +21,8 @@ import { findContent, findRollout, listLivePods } from '../../store/repositories
 export interface RolloutView {
   rollout: Rollout
   content: Content
+  /** The app as it was when this version was deployed. */
+  app: App
   healthCheck: HealthCheck
 }
 
@@ -58,7 +61,12 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       // Settings that take effect without new containers are in `applied` once the rollout serves (3.3).
       const { healthCheck } =
         rolloutId === environment.currentRolloutId ? environment.applied : rollout.settings
-      return { rollout, content, healthCheck: effectiveHealthCheck(app, healthCheck) }
+      return {
+        rollout,
+        content,
+        app: appOfVersion(app, content),
+        healthCheck: effectiveHealthCheck(app, healthCheck),
+      }
     }
     const { currentRolloutId, latestRolloutId } = environment
     const current = await view(currentRolloutId)

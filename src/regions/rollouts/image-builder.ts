@@ -87,11 +87,11 @@ export class ImageBuilder {
   async #build(
     engine: Engine,
     view: EnvironmentView,
-    { rollout, content }: RolloutView,
+    { rollout, content, app }: RolloutView,
     onLog: (line: EngineLogLine) => void,
     signal: AbortSignal,
   ): Promise<MadeImage> {
-    const { app, environment } = view
+    const { environment } = view
     const source = await this.#sourceOf(app, content)
     const buildArgs = variablesFor('BUILD', rollout.settings, environment.appEnvId, this.#deps.secrets)
     const secretNames = rollout.settings.envVars

@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import type { App } from '../../contract/apps.ts'
+import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
-const appRecord = recordReader<App>(
+const appRecord = recordReader<AppRecord>(
   'apps',
   'appId',
   z.object({ appId: z.string(), accountId: z.string(), name: z.string(), dockerPreset: z.string() }),
 )
 
 interface StoredApp {
-  app: App
+  app: AppRecord
   createdBy: string | null
 }
 
@@ -41,6 +42,14 @@ export async function insertApp(tx: Tx, app: App, createdBy: string | null): Pro
       revision: app.revision,
       created_at: app.createdAt,
     })
+    .execute()
+}
+
+export async function updateApp(tx: Tx, app: AppRecord): Promise<void> {
+  await tx
+    .updateTable('apps')
+    .set({ record: JSON.stringify(app), revision: app.revision })
+    .where('app_id', '=', app.appId)
     .execute()
 }
 

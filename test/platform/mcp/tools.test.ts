@@ -60,6 +60,7 @@ const workingInput: Record<string, Record<string, unknown>> = {
     type: 'webhook',
     config: { url: 'https://ops.example.com/hook' },
   },
+  'update-app': { appId: 'app_1', port: 3000 },
   'update-contact-point': { contactPointId: 'cp_1', name: 'Ops 2' },
   'delete-contact-point': { contactPointId: 'cp_1', confirm: 'Ops' },
   'test-contact-point': { contactPointId: 'cp_1' },

@@ -1,0 +1,21 @@
+import { updateApp } from '../src/contract/apps.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: updateApp,
+  group: 'apps',
+  title: 'Update app',
+  description: 'Changes preset, port, image or dockerfilePath of an app; redeploy-app-env applies it.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  unlistedInputs: [
+    'dryRun',
+    'expectedRevision',
+    'customDockerfileContent',
+    'useImage',
+    'contextDir',
+    'dockerfilePath',
+    'name',
+  ],
+  referredInputs: { dockerPreset: 'As create-app' },
+  point: ({ message }) => message,
+})
