@@ -53,21 +53,41 @@ export const deployAppEnvImage = operation({
   output: z.object(deployed),
 })
 
+const version = z.number().int().min(1).max(2_147_483_647)
+
+const changedVariable = z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })
+
 export const redeployAppEnv = operation({
   id: 'redeploy-app-env',
   method: 'POST',
   path: '/app-env/redeploy',
-  summary: 'Deploys the last good content again, or an earlier version (rollback).',
+  summary:
+    'Deploys the last good content again, or an earlier version (rollback), with the variables and settings that it ran with. Pending changes stay pending.',
   policy: { on: 'environment' },
   input: z.strictObject({
     ...environmentRef,
-    version: z.number().int().min(1).max(2_147_483_647).optional(),
+    version: version.optional(),
+    settings: z
+      .enum(['of-version', 'saved'])
+      .optional()
+      .describe('saved: also puts all pending changes in force'),
+    keepSecrets: z.boolean().optional().describe('Keeps the present values of secrets that changed since'),
     expectedRevision,
   }),
-  output: z.object(deployed),
+  output: z.object({
+    ...deployed,
+    settings: z.enum(['of-version', 'saved']),
+    /** What differs from the settings in force before, by name only. */
+    variables: z.array(changedVariable),
+    changedSettings: z.array(z.string()),
+    /** Secrets whose values changed since the version ran: set back, or kept with keepSecrets. */
+    changedSecrets: z.array(z.string()),
+    /** Fields and variables that stay pending. */
+    pending: z.array(z.string()),
+    /** What serves until the new containers do; null if nothing does. */
+    servingVersion: z.number().nullable(),
+  }),
 })
-
-const version = z.number().int().min(1).max(2_147_483_647)
 
 const comparedVersion = z.object({
   version: z.number(),
@@ -92,7 +112,7 @@ export const compareAppEnvVersions = operation({
     to: comparedVersion,
     changes: z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() })),
     /** By name only: values are never part of a comparison. */
-    variables: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
+    variables: z.array(changedVariable),
   }),
   peopleOnly: true,
 })

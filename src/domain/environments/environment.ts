@@ -132,6 +132,8 @@ export interface Rollout {
   version: number
   status: 'BUILDING' | 'DEPLOYING' | 'DEPLOYED' | 'FAILED'
   settings: Settings
+  /** The saved settings before a rollback restored those of a version; until its verdict. */
+  savedBefore?: Settings
   failure: { reason: string; message: string } | null
   /**
    * Set once its containers were ready, until its verdict. `since`: start of the healthy time (null after an exit);

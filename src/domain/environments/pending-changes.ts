@@ -34,6 +34,13 @@ export function pendingVariables(saved: Settings, inForce: Settings): string[] {
   return [...changed.map(({ name }) => name), ...[...old.keys()].filter((name) => !kept.has(name))]
 }
 
+/** Fields and variables that are saved and not in force. */
+export function pendingNames(saved: Settings, inForce: Settings): string[] {
+  return pendingFields(saved, inForce).flatMap((field) =>
+    field === 'envVars' ? pendingVariables(saved, inForce) : [field],
+  )
+}
+
 /** Names of references that were resolved again after the settings in force: their source has changed. */
 export function refreshedVariables(saved: Settings, inForce: Settings): string[] {
   const old = new Map(inForce.envVars.map((variable) => [variable.name, variable]))

@@ -4,7 +4,7 @@ import { listed } from '../../amounts.ts'
 import { secretMask } from '../../contract/fields.ts'
 import type { envVar, envVarChange, GeneratedValue } from '../../contract/variables.ts'
 import { AppError } from '../../errors.ts'
-import type { StoredVariable } from './environment.ts'
+import type { Settings, StoredVariable } from './environment.ts'
 
 /** A variable whose clear value is not sealed yet; `keep` means the stored value, `source` is to be resolved. */
 export interface WantedVariable extends Omit<StoredVariable, '_id' | 'value'> {
@@ -173,4 +173,9 @@ const lettersAndDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 function randomValue({ length, alphabet = lettersAndDigits }: GeneratedValue): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+}
+
+/** Ids of the environments that variables take values from. */
+export function sourcesOf({ envVars }: Pick<Settings, 'envVars'>): string[] {
+  return [...new Set(envVars.flatMap(({ from }) => from?.appEnvId ?? []))].sort()
 }

@@ -265,5 +265,11 @@ function pointOf(answer: Answer, end: DeploymentEnd): string {
   const at = url === undefined ? '' : `, at ${sanitizeInline(url)}`
   const { health } = status
   const ill = health && isIll(health) ? ` ${health.verdict}: ${healthSentence(health)}` : ''
-  return `${done}${name} is ${status.status}${version}${at}.${ill}${localRequest(url)}`
+  return `${done}${name} is ${status.status}${version}${at}.${ill}${pendingWords(status)}${localRequest(url)}`
+}
+
+/** What runs is not what was saved. */
+function pendingWords({ pendingChanges }: DeploymentEnd['status']): string {
+  const fields = pendingChanges.deployPendingChanges.map(({ field }) => field)
+  return fields.length === 0 ? '' : ` Saved, but not in force: ${fields.join(', ')}.`
 }

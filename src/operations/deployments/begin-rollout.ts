@@ -1,6 +1,7 @@
 import { type AppRecord, keptSettings } from '../../domain/apps/app-settings.ts'
 import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { copiesVolume } from '../../domain/environments/move.ts'
+import { giveUpRestored } from '../../domain/environments/version-settings.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
@@ -42,6 +43,15 @@ export async function addContent(
   return content
 }
 
+interface RolloutOptions {
+  settings: Settings
+  activity: string
+  /** The saved settings before a rollback changed them. */
+  savedBefore?: Settings
+  /** For the history. */
+  details?: string
+}
+
 /**
  * Makes a content the desired version, with a snapshot of settings, and supersedes an unfinished rollout. Changes
  * `environment`, which the caller saves.
@@ -50,7 +60,7 @@ export async function beginRollout(
   context: Context,
   environment: Environment,
   content: Content,
-  options: { settings: Settings; activity: string },
+  options: RolloutOptions,
 ): Promise<Rollout> {
   refuseWhileCopying(environment)
   await refuseRestoring(context, environment)
@@ -67,6 +77,7 @@ export async function beginRollout(
     version: content.version,
     status: content.type === 'BUILD' && !(environment.region in content.images) ? 'BUILDING' : 'DEPLOYING',
     settings: options.settings,
+    ...(options.savedBefore ? { savedBefore: options.savedBefore } : {}),
     failure: null,
     activity: options.activity,
     createdBy: userIdOrNull(context.caller),
@@ -85,20 +96,27 @@ export async function beginRollout(
     contentId: content.contentId,
     version: content.version,
     gitCommitId: content.gitCommitId,
-    details: null,
+    details: options.details ?? null,
   })
   return rollout
 }
 
-/** An unfinished rollout has its own snapshot of settings, which must include changes that take effect immediately. */
+/**
+ * Each rollout has its own snapshot of settings, which must include changes that take effect immediately: the unfinished
+ * one for its containers, and the one that serves for a later rollback to it.
+ */
 export async function changeWantedSettings(
   context: Context,
-  environment: Environment,
-  change: Partial<Settings>,
+  { wantedRolloutId, currentRolloutId, desiredState }: Environment,
+  change: Partial<Settings> | ((settings: Settings) => Partial<Settings>),
 ): Promise<void> {
-  if (environment.wantedRolloutId === null) return
-  const rollout = await findRollout(context.tx, environment.wantedRolloutId)
-  if (rollout) await saveRollout(context.tx, { ...rollout, settings: { ...rollout.settings, ...change } })
+  const ids = desiredState === 'running' ? [wantedRolloutId, currentRolloutId] : [wantedRolloutId]
+  for (const rolloutId of ids) {
+    const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
+    if (!rollout) continue
+    const changed = typeof change === 'function' ? change(rollout.settings) : change
+    await saveRollout(context.tx, { ...rollout, settings: { ...rollout.settings, ...changed } })
+  }
 }
 
 /** A container would find half of the files. */
@@ -134,6 +152,7 @@ export async function cancelRollout(context: Context, environment: Environment):
   if (environment.wantedRolloutId === null) return
   const rollout = await findRollout(context.tx, environment.wantedRolloutId)
   if (rollout) {
+    giveUpRestored(environment, rollout)
     await giveUp(context, rollout, {
       reason: 'canceled',
       message: 'The environment was stopped before the rollout finished.',

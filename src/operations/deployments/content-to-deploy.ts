@@ -76,6 +76,7 @@ export async function withAppChanges(
   app: AppRecord,
   draft: Environment,
   content: Content,
+  settings: Settings = draft.saved,
 ): Promise<Content> {
   const changed = changesSince(app, content)
   if (changed === null) return content
@@ -83,7 +84,7 @@ export async function withAppChanges(
   if (changed === 'image' && takesImages) return ofImage(context, app, draft, app.image!)
   return content.type === 'IMAGE'
     ? ofImage(context, app, draft, content.image ?? '')
-    : builtAgain(context, app, draft, content, draft.saved)
+    : builtAgain(context, app, draft, content, settings)
 }
 
 function ofImage(context: Context, app: AppRecord, draft: Environment, image: string): Promise<Content> {

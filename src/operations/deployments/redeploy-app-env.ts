@@ -1,62 +1,142 @@
+import { isDeepStrictEqual } from 'node:util'
+import { listed } from '../../amounts.ts'
 import { redeployAppEnv } from '../../contract/deployments.ts'
-import type { Content, Environment } from '../../domain/environments/environment.ts'
+import type { InputOf, OutputOf } from '../../contract/operation.ts'
+import type { Content, Environment, Rollout } from '../../domain/environments/environment.ts'
 import { isLooping } from '../../domain/environments/health.ts'
 import { isDeployable } from '../../domain/environments/kept-images.ts'
+import { pendingNames } from '../../domain/environments/pending-changes.ts'
 import { AppError } from '../../errors.ts'
 import {
   findContentByVersion,
   findLastGoodRollout,
+  findRolloutOfContent,
   listContents,
   listPods,
 } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
-import { environmentResponse } from '../environments/responses.ts'
+import { environmentResponse, settingsInForce } from '../environments/responses.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { branchHead, contentToDeploy, withAppChanges } from './content-to-deploy.ts'
+import { changesInForce, restoreSettings } from './restored-settings.ts'
+
+type Input = InputOf<typeof redeployAppEnv>
+type Result = Pick<
+  OutputOf<typeof redeployAppEnv>,
+  'settings' | 'variables' | 'changedSettings' | 'changedSecrets' | 'pending'
+>
+
+/** What is deployed, and the rollout whose settings come with it: null for the saved ones. */
+interface Chosen {
+  content: Content
+  ran: Rollout | null
+}
 
 export default handler(redeployAppEnv, async (context, input, target) => {
   const draft = draftOf(target.environment)
-  const content =
-    input.version === undefined
-      ? ((await branchHead(context, target, draft)) ?? (await goodVersion(context, target, draft)))
-      : await findContentByVersion(context.tx, draft.appEnvId, input.version)
-  if (!content) {
-    throw new AppError('invalid', `There is no version ${input.version}`, {
-      details: 'get-app-env-history lists the versions of this environment.',
-    })
-  }
+  const { content, ran } = await choose(context, input, target, draft)
   if (!isDeployable(content)) throw await noLongerKept(context, content)
-  await beginRollout(context, draft, content, { settings: draft.saved, activity: 'REDEPLOY' })
-  const isNew = content.version === target.environment.nextVersion
-  const message = !isNew
-    ? `Deploying version ${content.version} again`
-    : content.gitBranch === null
-      ? `Building version ${content.version} with the changes`
-      : `Building version ${content.version} from its Git branch`
+  const inForce = await settingsInForce(context, target.environment)
+  const savedBefore = draft.saved
+  const restored = ran && (await restoreSettings(context, target, draft, ran, input.keepSecrets === true))
+  const settings = restored?.settings ?? draft.saved
+  await beginRollout(context, draft, content, {
+    settings,
+    activity: 'REDEPLOY',
+    details: restored ? 'with the settings it ran with' : 'with the saved settings',
+    ...(isDeepStrictEqual(draft.saved, savedBefore) ? {} : { savedBefore }),
+  })
+  const result: Result = {
+    settings: restored ? 'of-version' : 'saved',
+    ...changesInForce(context, draft, inForce, settings),
+    changedSecrets: restored?.changedSecrets ?? [],
+    pending: pendingNames(draft.saved, settings),
+  }
+  const message = messageOf(target, content, result)
   const change = await saveChange(context, target, draft)
   return {
     answer: {
-      ...environmentResponse(draft, message),
+      ...environmentResponse(
+        draft,
+        restored ? [message, ...sentencesOf(result, input, listed)].join('. ') : message,
+      ),
       contentId: content.contentId,
       version: content.version,
+      ...result,
+      servingVersion: draft.status === 'UPDATING' ? draft.currentVersion : null,
     },
     change,
-    effects: [`${message} with the saved settings, without downtime.`],
+    effects: [
+      `${message}${restored ? '' : ' with the saved settings'}, without downtime.`,
+      ...sentencesOf(result, input, (names) => names.join(', ')).map((sentence) => `${sentence}.`),
+    ],
+    preview: async () => ({ effects: [], facts: { ...result } }),
     wake: [draft.appEnvId],
   }
 })
 
-/** The last good version with the saved settings, and as the app is now. */
-async function goodVersion(
+/**
+ * The head of a branch is new code, and before the first good version everything waits for a deployment: both take the
+ * saved settings. Everything else has run, and runs again as it did (docs/interface.md#rollbacks).
+ */
+async function choose(
   context: Context,
+  { version, settings }: Input,
   target: EnvironmentTarget,
   draft: Environment,
-): Promise<Content> {
-  const rolloutId = await lastGood(context, draft)
-  const content = await contentToDeploy(context, target, draft, draft.saved, rolloutId)
-  return withAppChanges(context, target.app, draft, content)
+): Promise<Chosen> {
+  const takesSaved = settings === 'saved'
+  if (version !== undefined) {
+    const content = await findContentByVersion(context.tx, draft.appEnvId, version)
+    if (!content) {
+      throw new AppError('invalid', `There is no version ${version}`, {
+        details: 'get-app-env-history lists the versions of this environment.',
+      })
+    }
+    const hasServed = draft.currentRolloutId !== null
+    return { content, ran: hasServed && !takesSaved ? await findRolloutOfContent(context.tx, content) : null }
+  }
+  const head = settings === 'of-version' ? null : await branchHead(context, target, draft)
+  if (head) return { content: head, ran: null }
+  const good = await lastGood(context, draft)
+  const ran = takesSaved ? null : good
+  const wanted = ran?.settings ?? draft.saved
+  const content = await contentToDeploy(context, target, draft, wanted, good?.rolloutId ?? null)
+  if (settings === 'of-version') return { content, ran }
+  return { content: await withAppChanges(context, target.app, draft, content, wanted), ran }
+}
+
+function messageOf({ environment }: EnvironmentTarget, content: Content, { settings }: Result): string {
+  const { version, gitBranch } = content
+  if (version === environment.nextVersion)
+    return `Building version ${version} ${gitBranch === null ? 'with the changes' : 'from its Git branch'}`
+  const with_ = settings === 'of-version' ? ' with the variables and settings it ran with' : ''
+  return `Deploying version ${version} again${with_}`
+}
+
+/** Every variable and setting that changes, and those that do not although they are saved. */
+function sentencesOf(
+  { settings, variables, changedSettings, changedSecrets, pending }: Result,
+  { keepSecrets }: Input,
+  list: (names: readonly string[]) => string,
+): string[] {
+  const named = (change: string) => variables.filter((one) => one.change === change).map(({ name }) => name)
+  const sentence = (names: readonly string[], before: string, after = '') =>
+    names.length === 0 ? [] : [`${before} ${list(names)}${after}`]
+  const secrets = keepSecrets
+    ? sentence(changedSecrets, 'Keeps the present values of the secrets', ', which changed since')
+    : sentence(changedSecrets, 'Sets back the secrets', ', which changed since; keepSecrets: true keeps them')
+  const isRestored = settings === 'of-version'
+  return [
+    ...sentence(named('changed'), 'Changes the variables'),
+    ...sentence(named('added'), 'Adds the variables'),
+    ...sentence(named('removed'), 'Removes the variables'),
+    ...sentence(changedSettings, 'Changes the settings'),
+    ...secrets,
+    ...(isRestored ? sentence(pending, 'Stays pending:', '; settings: saved would put it in force') : []),
+  ]
 }
 
 /**
@@ -66,12 +146,12 @@ async function goodVersion(
 async function lastGood(
   { tx, now }: Context,
   { appEnvId, currentRolloutId }: Environment,
-): Promise<string | null> {
+): Promise<Rollout | null> {
   const good = await findLastGoodRollout(tx, appEnvId)
-  if (!good || good.rolloutId !== currentRolloutId) return good?.rolloutId ?? null
+  if (!good || good.rolloutId !== currentRolloutId) return good
   const pods = await listPods(tx, appEnvId, podsRead)
-  if (!isLooping(pods, good.rolloutId, Date.parse(now))) return good.rolloutId
-  return ((await findLastGoodRollout(tx, appEnvId, good.contentId)) ?? good).rolloutId
+  if (!isLooping(pods, good.rolloutId, Date.parse(now))) return good
+  return (await findLastGoodRollout(tx, appEnvId, good.contentId)) ?? good
 }
 
 const podsRead = 50

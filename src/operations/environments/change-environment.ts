@@ -6,6 +6,7 @@ import type { Environment } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import type { Account } from '../../store/repositories/accounts.ts'
 import { accountSize, saveEnvironment, storedSize } from '../../store/repositories/environments.ts'
+import { findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
 import { refreshDependents } from './refresh-references.ts'
@@ -34,14 +35,30 @@ export async function saveChange(
   const zCloudsDelta = size - (await storedSize(context.tx, draft.appEnvId))
   await saveEnvironment(context.tx, draft, size)
   const alsoChanged = await refreshDependents(context, target, draft)
+  const recorded = await withDeployment(context, target.environment, draft)
   return {
     objectType: 'app-env',
     objectId: draft.appEnvId,
     accountId: draft.accountId,
-    before: target.environment,
-    after: draft,
+    ...recorded,
     zCloudsDelta,
     alsoChanged,
+  }
+}
+
+/** A change that deploys names the version: ids of rollouts mean nothing to a reader of the audit log. */
+async function withDeployment({ tx }: Context, before: Environment, after: Environment) {
+  const { latestRolloutId } = after
+  if (latestRolloutId === before.latestRolloutId) return { before, after }
+  const rollout = latestRolloutId === null ? null : await findRollout(tx, latestRolloutId)
+  if (!rollout) return { before, after }
+  const isSame = rollout.version === before.currentVersion
+  return {
+    before: {
+      ...before,
+      deployment: before.currentVersion === null ? null : `version ${before.currentVersion}`,
+    },
+    after: { ...after, deployment: `version ${rollout.version}${isSame ? ' again' : ''}` },
   }
 }
 

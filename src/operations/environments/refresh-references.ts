@@ -36,11 +36,15 @@ export async function refresh(
 }
 
 /** Resolves the references of a deployment again; refused while a database has no address. */
-export async function resolveReferences(context: Context, draft: Environment): Promise<void> {
+export async function resolveReferences(
+  context: Context,
+  draft: Environment,
+  variables: readonly StoredVariable[] = draft.saved.envVars,
+): Promise<void> {
   const find = sourceReader(context.tx)
   const pacer = new Pacer()
   let isWaiting = false
-  for (const variable of draft.saved.envVars) {
+  for (const variable of variables) {
     if ((await refresh(context, find, draft, variable)) === 'waiting') isWaiting = true
     if (variable.from) await pacer.after(3 * variable.value.length)
   }

@@ -29,6 +29,6 @@ export async function setContainers(
     details: `${before} to ${containers} containers`,
   })
   return app.isDatabase
-    ? `Saved as pending: ${before} to ${counted(containers, 'container')} at apply-app-env-changes or redeploy-app-env`
+    ? `Saved as pending: ${before} to ${counted(containers, 'container')} at apply-app-env-changes`
     : `Scaling from ${before} to ${counted(containers, 'container')}`
 }

@@ -2,7 +2,7 @@ import { listed } from '../../amounts.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { databaseFields } from '../../domain/databases/fields.ts'
 import type { Environment, StoredVariable, VariableReference } from '../../domain/environments/environment.ts'
-import type { WantedVariable } from '../../domain/environments/variables.ts'
+import { sourcesOf, type WantedVariable } from '../../domain/environments/variables.ts'
 import { AppError } from '../../errors.ts'
 import { Pacer } from '../../pacer.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
@@ -88,20 +88,43 @@ export async function followReferences(
     if (isShownAgain && !variable.isSecret) await refresh(context, find, draft, variable)
   }
   if (added.length > 0) {
-    const pacer = new Pacer()
-    const inForce = before ? (await settingsInForce(context, before)).envVars : []
-    for (const { name, from, value } of added) {
-      // The running version may refer to a source that was deleted since: discarding pending changes returns to it.
-      const runs = inForce.some((one) => one.name === name && one.value === value && isSame(one.from, from!))
-      if (!runs || (await find(from!))) await requireSource(context, find, owners, draft, from!)
-      await pacer.after(value.length)
-    }
+    await requireSources(context, find, owners, before, draft, added)
     await refuseCycles(find, draft)
   }
-  const sources = sourcesOf(draft)
-  if (sources.join() !== (before ? sourcesOf(before) : []).join())
+  const sources = sourcesOf(draft.saved)
+  if (sources.join() !== (before ? sourcesOf(before.saved) : []).join())
     await saveSources(context.tx, draft.appEnvId, sources)
   if (before) await refuseMissingFields(context, owners, before, draft)
+}
+
+/** The permissions for references of `draft` that neither the saved settings nor those in force of `before` have. */
+export async function requireReferences(
+  context: Context,
+  owners: Owners,
+  before: Environment,
+  draft: Environment,
+): Promise<void> {
+  const known = new Map(before.saved.envVars.map((variable) => [variable.name, variable]))
+  const added = draft.saved.envVars.filter(({ name, from }) => from && !isSame(known.get(name)?.from, from))
+  await requireSources(context, sourceReader(context.tx, draft), owners, before, draft, added)
+}
+
+async function requireSources(
+  context: Context,
+  find: FindSource,
+  owners: Owners,
+  before: Environment | null,
+  draft: Environment,
+  added: readonly StoredVariable[],
+): Promise<void> {
+  const pacer = new Pacer()
+  const inForce = before ? (await settingsInForce(context, before)).envVars : []
+  for (const { name, from, value } of added) {
+    // The running version may refer to a source that was deleted since: discarding pending changes returns to it.
+    const runs = inForce.some((one) => one.name === name && one.value === value && isSame(one.from, from!))
+    if (!runs || (await find(from!))) await requireSource(context, find, owners, draft, from!)
+    await pacer.after(value.length)
+  }
 }
 
 async function requireSource(
@@ -122,10 +145,6 @@ function requireSecretReference({ caller }: Context, membership: AccountTarget['
 
 function isSame(one: VariableReference | undefined, other: VariableReference): boolean {
   return one?.appEnvId === other.appEnvId && one.field === other.field
-}
-
-function sourcesOf({ saved }: Environment): string[] {
-  return [...new Set(saved.envVars.flatMap(({ from }) => from?.appEnvId ?? []))].sort()
 }
 
 async function refuseMissingFields(

@@ -1,5 +1,6 @@
 import { updateFunctionConfig } from '../../contract/app-env-actions.ts'
 import { functionOnlyViolation } from '../../contract/rules.ts'
+import type { Settings } from '../../domain/environments/environment.ts'
 import { checkFunctionConfig, effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
@@ -15,8 +16,11 @@ export default handler(updateFunctionConfig, async (context, input, target) => {
   draft.saved.functionConfig = { ...draft.saved.functionConfig, ...given }
   checkFunctionConfig(draft.saved.functionConfig, account.settings)
   if (applyImmediately) {
-    draft.applied.functionConfig = { ...draft.saved.functionConfig }
-    await changeWantedSettings(context, draft, { functionConfig: { ...draft.saved.functionConfig } })
+    // Other fields may be pending, and stay so.
+    const changed = ({ functionConfig }: Settings) => ({ functionConfig: { ...functionConfig, ...given } })
+    draft.applied = { ...draft.applied, ...changed(draft.applied) }
+    checkFunctionConfig(draft.applied.functionConfig, account.settings)
+    await changeWantedSettings(context, draft, changed)
     await noteActivity(context, draft.appEnvId, {
       activity: 'FUNCTION_CONFIG',
       status: 'DONE',

@@ -1,9 +1,10 @@
 import { updateJobConfig } from '../../contract/jobs.ts'
 import { jobOnlyViolation } from '../../contract/rules.ts'
+import type { Settings } from '../../domain/environments/environment.ts'
 import { changedJobConfig, givenJobConfig, jobConfigWarnings } from '../../domain/jobs/config.ts'
 import { AppError, rejectViolation } from '../../errors.ts'
-import { findRollout, saveRollout } from '../../store/repositories/rollouts.ts'
 import { handler } from '../core/handler.ts'
+import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { pendingOf } from '../environments/responses.ts'
@@ -21,14 +22,12 @@ export default handler(updateJobConfig, async (context, input, target) => {
   const draft = draftOf(target.environment)
   draft.saved.jobConfig = changedJobConfig(draft.saved.jobConfig, given, input.clear)
   if (input.applyImmediately) {
-    draft.applied.jobConfig = structuredClone(draft.saved.jobConfig)
-    const rollout =
-      draft.wantedRolloutId === null ? null : await findRollout(context.tx, draft.wantedRolloutId)
-    if (rollout) {
-      // An unfinished rollout has its own snapshot, which becomes the applied one at the end.
-      rollout.settings.jobConfig = structuredClone(draft.saved.jobConfig)
-      await saveRollout(context.tx, rollout)
-    }
+    // Other fields may be pending, and stay so.
+    const changed = ({ jobConfig }: Settings) => ({
+      jobConfig: changedJobConfig(jobConfig, given, input.clear),
+    })
+    draft.applied = { ...draft.applied, ...changed(draft.applied) }
+    await changeWantedSettings(context, draft, changed)
     await noteActivity(context, draft.appEnvId, {
       activity: 'JOB_CONFIG',
       status: 'DONE',

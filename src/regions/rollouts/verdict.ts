@@ -1,8 +1,11 @@
 import type { Environment, Rollout } from '../../domain/environments/environment.ts'
+import { sourcesOf } from '../../domain/environments/variables.ts'
+import { giveUpRestored } from '../../domain/environments/version-settings.ts'
 import { cancelMove, endMove } from '../../domain/environments/volume-move.ts'
 import type { Tx } from '../../store/db.ts'
 import { insertActivity } from '../../store/repositories/activities.ts'
 import { findContent, findRollout, saveRollout } from '../../store/repositories/rollouts.ts'
+import { saveSources } from '../../store/repositories/variable-references.ts'
 
 /** The last good version keeps serving; without one the environment stops (3.1). The caller saves the environment. */
 export async function giveUp(
@@ -12,8 +15,11 @@ export async function giveUp(
   failure: { reason: string; message: string },
   now: string,
 ): Promise<void> {
-  await saveRollout(tx, { ...rollout, status: 'FAILED', failure })
+  const { savedBefore: _, ...kept } = rollout
+  await saveRollout(tx, { ...kept, status: 'FAILED', failure })
   environment.wantedRolloutId = null
+  if (giveUpRestored(environment, rollout))
+    await saveSources(tx, environment.appEnvId, sourcesOf(environment.saved))
   const goodServes = environment.status === 'UPDATING' && environment.currentRolloutId !== null
   environment.status = goodServes ? 'RUNNING' : 'STOPPED'
   environment.desiredState = goodServes ? 'running' : 'stopped'

@@ -73,7 +73,8 @@ export class RolloutWriter {
   /** The wanted rollout is good: it becomes the current one and its settings the applied ones (3.3). */
   promote(appEnvId: string, rolloutId: string): Promise<boolean> {
     return this.#withWanted(appEnvId, rolloutId, async (tx, environment, rollout) => {
-      await saveRollout(tx, { ...rollout, status: 'DEPLOYED', deployedAt: this.#now() })
+      const { savedBefore: _, ...kept } = rollout
+      await saveRollout(tx, { ...kept, status: 'DEPLOYED', deployedAt: this.#now() })
       environment.currentRolloutId = rolloutId
       environment.currentVersion = rollout.version
       environment.wantedRolloutId = null

@@ -38,14 +38,17 @@ const setVariable = (appEnvId: string, type: string) =>
   send('PATCH', '/app-env/variables', { appEnvId, set: [{ name: 'KIND', value: type, type }] })
 
 describe('changes that affect a build', () => {
-  it('3.3 redeploy builds the source again for a BUILD variable, and not for a DEPLOY one', async () => {
+  it('3.3 redeploy with the saved settings builds again for a BUILD variable, and not for a DEPLOY one', async () => {
     const appEnvId = await deployed()
+    const redeploy = () => send('POST', '/app-env/redeploy', { appEnvId, settings: 'saved' })
     await setVariable(appEnvId, 'DEPLOY')
-    expect(await send('POST', '/app-env/redeploy', { appEnvId })).toMatchObject({ version: 1 })
+    expect(await redeploy()).toMatchObject({ version: 1 })
     await settled(appEnvId)
     await setVariable(appEnvId, 'BUILD')
     expect((await status(appEnvId)).pendingChanges.hasBuildChanges).toBe(true)
-    expect(await send('POST', '/app-env/redeploy', { appEnvId })).toMatchObject({
+    expect(await send('POST', '/app-env/redeploy', { appEnvId })).toMatchObject({ version: 1 })
+    await settled(appEnvId)
+    expect(await redeploy()).toMatchObject({
       version: 2,
       message: 'Building version 2 with the changes',
     })

@@ -104,7 +104,8 @@ function Comparison({ compared }: { compared: Compared }) {
           onClose={() => setVersion(null)}
         >
           <p className="muted">
-            Its source or image comes back. Settings and variables stay as they are saved.
+            Its source or image comes back, with the variables and settings it ran with. Pending changes stay
+            pending.
           </p>
         </ConfirmWrite>
       )}
