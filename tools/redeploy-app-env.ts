@@ -7,9 +7,9 @@ export default defineTool({
   group: 'deploys',
   title: 'Redeploy or roll back',
   description:
-    'Deploys the last good or an earlier version (rollback) with the variables and settings it ran with, and waits until it serves or has failed. Pending changes stay pending. get-app-env-history lists versions.',
+    'Deploys the last good or an earlier version (get-app-env-history) with its settings, and waits until it serves or fails.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun', 'keepSecrets'],
+  unlistedInputs: ['dryRun', 'settings', 'keepSecrets'],
   checks: [environmentAccessible],
   waits: true,
 })

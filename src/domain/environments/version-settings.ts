@@ -65,7 +65,7 @@ function mergedVariables(
   return [...kept, ...mine.filter(({ name }) => !wanted!.has(name) && isPending(name))]
 }
 
-/** The source of a reference changed; nobody saved a change. */
+/** The source of a reference changed, and no user saved a change. */
 function isRefreshed(before: StoredVariable, after: StoredVariable): boolean {
   return after.from !== undefined && before.type === after.type && isDeepStrictEqual(before.from, after.from)
 }

@@ -20,7 +20,7 @@ interface Restored {
 }
 
 /**
- * The settings that a version ran with, for a rollback: references resolve anew, and what is secret now stays secret.
+ * The settings that a version ran with, for a rollback: references resolve again, and what is secret now stays secret.
  * Changes the saved settings of `draft`, except those that are pending.
  */
 export async function restoreSettings(

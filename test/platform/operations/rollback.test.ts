@@ -223,7 +223,7 @@ describe('secrets and references in a rollback', () => {
     expect(await pendingOf(appEnvId)).toEqual([])
   })
 
-  it('resolves references anew, and needs the permission for those that come back', async () => {
+  it('resolves references again, and needs the permission for those that come back', async () => {
     const { appEnvId: databaseId, envName } = await database()
     const { appEnvId } = await app()
     await set(appEnvId, { name: 'DB_PASSWORD', from: { envName, field: 'password' } })
