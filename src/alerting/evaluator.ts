@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { type StoredAlert, spanMs } from '../domain/alerts/alert.ts'
 import { aggregate, queryRangeMs, readingOf, type SeriesPoint } from '../domain/alerts/reading.ts'
-import type { Reading } from '../domain/alerts/state.ts'
+import { clearMsOf, type Reading } from '../domain/alerts/state.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { MetricValues } from '../metrics/source.ts'
@@ -21,8 +21,8 @@ export interface EvaluatorDeps {
   clockScale: number
   /** The regions whose alerts it evaluates now; absent: all. */
   evaluatedRegions?: () => readonly string[]
-  /** Public URL of an alert, for notifications. */
-  alertUrl: (envName: string, alertId: string) => string
+  /** Public URL of an alert, for notifications; null if there is none. */
+  alertUrl: (envName: string, alertId: string) => string | null
   /** Called when notifications were stored. */
   wakeNotifications: () => void
 }
@@ -31,6 +31,7 @@ interface Rule {
   alert: StoredAlert
   state: StoredAlertState
   appEnvName: string
+  isStopped: boolean
 }
 
 /**
@@ -104,20 +105,19 @@ export class Evaluator {
   }
 
   #evaluation(rule: Rule, points: SeriesPoint[] | null, nowMs: number, atMs: number): Evaluation {
-    const { alert, state } = rule
+    const { alert, state, isStopped, appEnvName } = rule
+    const { clockScale, alertUrl } = this.#deps
     const seen = this.#seen.get(alert.alertId)
     // Another process changed the alert since, so how long its condition holds is unknown here.
     const sinceMs = seen && seen.version === state.version ? atMs - seen.atMs : 0
     this.#seen.set(alert.alertId, { atMs, version: state.version })
-    const reading: Reading =
-      points === null ? { kind: 'error' } : readingOf(alert, aggregate(alert.aggregation, points))
+    const durationMs = spanMs(alert.duration)
     return {
-      ...rule,
-      reading,
-      sinceMs,
-      durationMs: spanMs(alert.duration) / this.#deps.clockScale,
-      nowMs,
-      url: this.#deps.alertUrl(rule.appEnvName, alert.alertId),
+      ...{ alert, state, appEnvName, sinceMs, nowMs },
+      reading: isStopped ? { kind: 'stopped' } : readingFrom(alert, points),
+      durationMs: durationMs / clockScale,
+      clearMs: clearMsOf(durationMs) / clockScale,
+      url: alertUrl(appEnvName, alert.alertId),
       isInCycle: true,
     }
   }
@@ -163,6 +163,10 @@ export class Evaluator {
     const kept = new Set(rules.map(({ alert }) => alert.alertId))
     for (const alertId of this.#seen.keys()) if (!kept.has(alertId)) this.#seen.delete(alertId)
   }
+}
+
+function readingFrom(alert: StoredAlert, points: SeriesPoint[] | null): Reading {
+  return points === null ? { kind: 'error' } : readingOf(alert, aggregate(alert.aggregation, points))
 }
 
 /** Groups for the same time and metric follow each other: a source may read them together. */

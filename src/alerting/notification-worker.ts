@@ -3,7 +3,7 @@ import { type Receiver, receiverOf } from '../domain/alerts/contact-point.ts'
 import { giveUpAfterMs, retryDelayMs } from '../domain/alerts/notification.ts'
 import type { Log } from '../log.ts'
 import type { Db } from '../store/db.ts'
-import { findContactPoint } from '../store/repositories/contact-points.ts'
+import { findReceivingContactPoint } from '../store/repositories/contact-points.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../store/write-until-stored.ts'
 import { Worker } from '../worker.ts'
@@ -241,7 +241,7 @@ export class NotificationWorker {
 
   async #send({ notification, dedupKey, contactPointId }: OutboxNotification): Promise<NotifyResult> {
     const { db, secrets, notifier } = this.#deps
-    const point = await db.read((tx) => findContactPoint(tx, contactPointId))
+    const point = await db.read((tx) => findReceivingContactPoint(tx, contactPointId))
     if (!point) return { ok: false, retry: false, reason: 'the contact point was deleted' }
     let receiver: Receiver
     try {

@@ -1,13 +1,23 @@
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Notification, NotificationEnvelope } from '../domain/alerts/notification.ts'
 import { newId } from '../domain/ids.ts'
 import type { Tables, Tx } from '../store/db.ts'
 import { recordReader } from '../store/record.ts'
+import { forgetRemovedContactPoints } from '../store/repositories/contact-points.ts'
 
 const bodyRecord = recordReader<Notification>(
   'notifications',
   'eventId',
-  z.object({ event: z.string(), eventId: z.string() }),
+  z.looseObject({
+    event: z.string(),
+    eventId: z.string(),
+    // Fields of later versions.
+    episodeId: z.string().default(''),
+    flapping: z.boolean().default(false),
+    endedBy: z.string().nullable().default(null),
+  }),
+  { fillsIn: true },
 )
 
 /** One notification to one contact point, stored before it is sent. */
@@ -171,6 +181,13 @@ export interface AttemptRecord {
 }
 
 export async function recordAttempt(tx: Tx, notificationId: string, attempt: AttemptRecord): Promise<void> {
+  const dropped = await tx
+    .selectFrom('notifications')
+    .select(['alert_id', 'contact_point_id', 'ordinal'])
+    .where('notification_id', '=', notificationId)
+    .where('status', '=', 'dropped')
+    .executeTakeFirst()
+  if (dropped && attempt.status !== 'delivered') return
   await tx
     .updateTable('notifications')
     .set({
@@ -182,6 +199,16 @@ export async function recordAttempt(tx: Tx, notificationId: string, attempt: Att
       reason: attempt.reason,
     })
     .where('notification_id', '=', notificationId)
+    .execute()
+  if (!dropped) return
+  // It was being sent while it was dropped, so its receiver knows of the episode and gets the end, too.
+  await tx
+    .updateTable('notifications')
+    .set({ status: 'due' })
+    .where('alert_id', '=', dropped.alert_id)
+    .where('contact_point_id', '=', dropped.contact_point_id)
+    .where('ordinal', '=', dropped.ordinal + 1)
+    .where('status', '=', 'dropped')
     .execute()
 }
 
@@ -219,18 +246,24 @@ export async function countNotificationRecords(tx: Tx, alertId: string): Promise
   return Number(counted.total)
 }
 
-/** Contact points that got an episode's firing notification; they also get the resolved one. */
-export async function contactPointsNotifiedOf(tx: Tx, alertId: string, ordinal: number): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('notifications')
-    .select('contact_point_id')
-    .where('alert_id', '=', alertId)
-    .where('ordinal', '=', ordinal)
-    .execute()
-  return rows.map((row) => row.contact_point_id)
-}
-
-/** Deletes notifications that are finished. */
+/** Deletes notifications that are finished, except those of open episodes. */
 export async function forgetNotificationsBefore(tx: Tx, at: string): Promise<void> {
-  await tx.deleteFrom('notifications').where('status', '!=', 'due').where('last_at', '<', at).execute()
+  await tx
+    .deleteFrom('notifications')
+    .where('status', '!=', 'due')
+    .where('last_at', '<', at)
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('alert_states as s')
+            .select('s.alert_id')
+            .whereRef('s.alert_id', '=', 'notifications.alert_id')
+            .where('s.is_open', '=', 1)
+            .where(sql<boolean>`notifications.ordinal >= 2 * s.episode`),
+        ),
+      ),
+    )
+    .execute()
+  await forgetRemovedContactPoints(tx)
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { AlertState } from '../contract/alerts.ts'
 import type { StoredAlert } from '../domain/alerts/alert.ts'
 import { type AlertProgress, newAlertProgress } from '../domain/alerts/state.ts'
@@ -31,6 +32,8 @@ function stateOf(row: StateRow): StoredAlertState {
       heldMs: Number(row.held_ms),
       episode: row.episode,
       isOpen: row.is_open === 1,
+      flaps: row.flaps,
+      calmMs: Number(row.calm_ms),
     },
     startedAt: row.started_at,
     checkedAt: row.checked_at,
@@ -72,17 +75,22 @@ export async function findAlertStates(
   return new Map(rows.map((row) => [row.alert_id, stateOf(row)]))
 }
 
+/** Not one that was never deployed: it has nothing to stop. */
+const isStoppedColumn = sql<number>`case when app_envs.status = 'STOPPED' and exists
+  (select 1 from contents where contents.app_env_id = app_envs.app_env_id) then 1 else 0 end`
+
 /** The alerts that an evaluator checks in each cycle: those not paused, in its regions or in all. */
 export async function listEvaluatedAlerts(
   tx: Tx,
   regions?: readonly string[],
-): Promise<{ alert: StoredAlert; state: StoredAlertState; appEnvName: string }[]> {
+): Promise<{ alert: StoredAlert; state: StoredAlertState; appEnvName: string; isStopped: boolean }[]> {
   let query = tx
     .selectFrom('alerts')
     .innerJoin('alert_states', 'alert_states.alert_id', 'alerts.alert_id')
     .innerJoin('app_envs', 'app_envs.app_env_id', 'alerts.app_env_id')
     .selectAll('alert_states')
-    .select(['alerts.record', 'app_envs.cli_env_name', servingRegion.as('region')])
+    .select(['alerts.record', 'app_envs.cli_env_name', isStoppedColumn.as('isStopped')])
+    .select(servingRegion.as('region'))
     .where('alerts.enabled', '=', 1)
   if (regions !== undefined) query = query.where(servingRegion, 'in', listed(regions))
   const rows = await query.orderBy('alerts.app_env_id').execute()
@@ -90,6 +98,7 @@ export async function listEvaluatedAlerts(
     alert: alertOf(row),
     state: stateOf(row),
     appEnvName: row.cli_env_name,
+    isStopped: row.isStopped === 1,
   }))
 }
 
@@ -160,6 +169,8 @@ function columnsOf(state: StoredAlertState) {
     held_ms: Math.round(progress.heldMs),
     episode: progress.episode,
     is_open: progress.isOpen ? 1 : 0,
+    flaps: progress.flaps,
+    calm_ms: Math.round(progress.calmMs),
     started_at: startedAt,
     checked_at: checkedAt,
     in_cycle: isInCycle ? 1 : 0,

@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { StoredAlert } from '../domain/alerts/alert.ts'
-import { alertNotification } from '../domain/alerts/notification.ts'
-import { nextAlertState, type Reading } from '../domain/alerts/state.ts'
+import { alertNotification, type EndedBy, episodeIdOf } from '../domain/alerts/notification.ts'
+import { isFlapping, nextAlertState, type Reading } from '../domain/alerts/state.ts'
 import { newId } from '../domain/ids.ts'
 import type { Tx } from '../store/db.ts'
 import { removeAlert } from '../store/repositories/alerts.ts'
-import { contactPointsNotifiedOf, insertNotification } from './outbox.ts'
+import { contactPointsOwedTheEnd, dropUnsent } from './announced.ts'
+import { insertNotification } from './outbox.ts'
 import { findAlertStates, noteCheck, type StoredAlertState, saveAlertState } from './states.ts'
 
 /** One evaluation of one alert, ready to be stored. */
@@ -16,9 +18,11 @@ export interface Evaluation {
   /** Monotonic time since the previous evaluation; 0 if unknown. */
   sinceMs: number
   durationMs: number
+  /** How long a flapping alert must be calm. */
+  clearMs: number
   nowMs: number
-  /** Public URL of the alert. */
-  url: string
+  /** Public URL of the alert; null if the platform has none. */
+  url: string | null
   /** Whether the evaluator's cycles now include the alert. */
   isInCycle: boolean
 }
@@ -47,6 +51,8 @@ export async function storeEvaluation(tx: Tx, evaluation: Evaluation): Promise<S
   if (notification) {
     await putNotifications(tx, {
       event: notification,
+      endedBy:
+        notification === 'firing' ? null : reading.kind === 'stopped' ? 'environment-stopped' : 'recovered',
       alert,
       appEnvName: evaluation.appEnvName,
       value,
@@ -63,69 +69,92 @@ export async function storeEvaluation(tx: Tx, evaluation: Evaluation): Promise<S
 export function changesSomething({ state, reading, isInCycle, ...time }: Evaluation): boolean {
   if (state.isInCycle !== isInCycle) return true
   const { progress } = nextAlertState(state.progress, reading, time)
-  return progress.state !== state.progress.state || progress.heldMs !== state.progress.heldMs
+  return !isDeepStrictEqual(progress, state.progress)
+}
+
+interface EndedAlert {
+  alert: StoredAlert
+  appEnvName: string
+  nowMs: number
+  url: string | null
+}
+
+/** Removes an alert and closes its open episode wherever it was announced. Returns whether there was one. */
+export async function endAlert(
+  tx: Tx,
+  of: EndedAlert & { endedBy: 'alert-deleted' | 'environment-deleted' },
+): Promise<boolean> {
+  const { alert, nowMs } = of
+  const state = (await findAlertStates(tx, [alert.alertId])).get(alert.alertId)
+  const owed = state?.progress.isOpen ? await putEnds(tx, { ...of, state }) : []
+  if (!alert.enabled) await dropUnsent(tx, alert.alertId, new Date(nowMs).toISOString())
+  await removeAlert(tx, alert.alertId)
+  return owed.length > 0
+}
+
+/** Closes an open episode at contact points that the alert no longer notifies. */
+export async function endForContactPoints(
+  tx: Tx,
+  of: EndedAlert & { state: StoredAlertState; contactPointIds: readonly string[] },
+): Promise<void> {
+  await putEnds(tx, { ...of, endedBy: 'contact-point-removed' })
+}
+
+async function putEnds(
+  tx: Tx,
+  of: EndedAlert & { state: StoredAlertState; endedBy: EndedBy; contactPointIds?: readonly string[] },
+): Promise<string[]> {
+  const { state } = of
+  const after = { ...state, progress: { ...state.progress, state: 'Normal' as const, isOpen: false } }
+  return putNotifications(tx, { ...of, event: 'resolved', value: null, before: state, after })
 }
 
 /**
- * Removes an alert. If it is firing, it sends a resolved notification, because its receivers' incidents would
- * otherwise stay open. Returns whether it did. A paused alert sends nothing.
+ * A beginning goes to the contact points of the alert; an end to those that it was announced to and that have no end
+ * yet, so that each receiver gets both once. Returns the contact points.
  */
-export async function endAlert(
-  tx: Tx,
-  of: { alert: StoredAlert; appEnvName: string; nowMs: number; url: string },
-): Promise<boolean> {
-  const { alert, appEnvName, nowMs, url } = of
-  const state = (await findAlertStates(tx, [alert.alertId])).get(alert.alertId)
-  const owes = alert.enabled && state?.progress.isOpen === true
-  if (owes) {
-    const after = { ...state, progress: { ...state.progress, state: 'Normal' as const, isOpen: false } }
-    const event = 'resolved' as const
-    await putNotifications(tx, { event, alert, appEnvName, value: null, before: state, after, nowMs, url })
-  }
-  await removeAlert(tx, alert)
-  return owes
-}
-
 async function putNotifications(
   tx: Tx,
-  of: {
+  of: EndedAlert & {
     event: 'firing' | 'resolved'
-    alert: StoredAlert
-    appEnvName: string
+    endedBy: EndedBy | null
+    /** Absent: all. */
+    contactPointIds?: readonly string[]
     value: number | null
     before: StoredAlertState
     after: StoredAlertState
-    nowMs: number
-    url: string
   },
-): Promise<void> {
+): Promise<string[]> {
   const { event, alert, before, after, nowMs } = of
   const { episode } = after.progress
   const firingOrdinal = episode * 2
+  const episodeId = episodeIdOf(alert.alertId, episode)
   const notification = alertNotification({
-    event,
+    ...{
+      event,
+      alert,
+      episodeId,
+      appEnvName: of.appEnvName,
+      value: of.value,
+      url: of.url,
+      endedBy: of.endedBy,
+    },
     eventId: newId('evt'),
-    alert,
-    appEnvName: of.appEnvName,
-    value: of.value,
     state: after.progress.state,
     previousState: before.progress.state,
     startedAt: after.startedAt ?? before.startedAt ?? new Date(nowMs).toISOString(),
-    url: of.url,
+    flapping: isFlapping(event === 'firing' ? after.progress : before.progress),
   })
-  const notified = event === 'resolved' ? await contactPointsNotifiedOf(tx, alert.alertId, firingOrdinal) : []
-  for (const contactPointId of new Set([...alert.contactPointIds, ...notified])) {
-    await insertNotification(
-      tx,
-      {
-        contactPointId,
-        alertId: alert.alertId,
-        appEnvId: alert.appEnvId,
-        ordinal: event === 'firing' ? firingOrdinal : firingOrdinal + 1,
-        dedupKey: `${alert.alertId}-${episode}`,
-        notification,
-      },
-      nowMs,
-    )
+  const all =
+    event === 'firing'
+      ? alert.contactPointIds
+      : await contactPointsOwedTheEnd(tx, alert.alertId, firingOrdinal)
+  const to = of.contactPointIds ? all.filter((id) => of.contactPointIds?.includes(id)) : all
+  const ordinal = event === 'firing' ? firingOrdinal : firingOrdinal + 1
+  const { alertId, appEnvId } = alert
+  for (const contactPointId of to) {
+    const row = { contactPointId, alertId, appEnvId, ordinal, dedupKey: episodeId, notification }
+    await insertNotification(tx, row, nowMs)
   }
+  return to
 }

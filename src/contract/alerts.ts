@@ -85,6 +85,8 @@ const alertDetails = alert.extend({
   /** The value the condition is compared with now; null without samples. */
   currentValue: z.number().nullable(),
   unit: z.string(),
+  /** The episode whose beginning receivers were notified of, and its end not yet; absent if there is none. */
+  openEpisode: z.object({ episodeId: z.string(), startedAt: isoTime, flapping: z.boolean() }).optional(),
   /** The newest 20; list-alert-state-changes has the others. */
   stateHistory: z.array(stateChange),
   /** The newest 20; list-alert-notifications has the others. */
@@ -224,6 +226,7 @@ export const updateAlert = operation({
     'revision',
     'currentValue',
     'unit',
+    'openEpisode',
     'stateHistory',
     'notifications',
   ],

@@ -171,6 +171,8 @@ export interface Tables {
     record: string
     revision: number
     created_at: string
+    /** Set while notifications are still on their way to a deleted contact point. */
+    removed_at: string | null
   }
   alerts: {
     alert_id: string
@@ -189,6 +191,8 @@ export interface Tables {
     held_ms: number
     episode: number
     is_open: number
+    flaps: number
+    calm_ms: number
     started_at: string | null
     checked_at: string | null
     /** 1 if the evaluator's cycles include it: then its last check is the time of the last cycle. */
@@ -216,7 +220,8 @@ export interface Tables {
     ordinal: number
     dedup_key: string
     body: string
-    status: 'due' | 'delivered' | 'dead'
+    /** `dropped`: its alert was deleted while it was paused. */
+    status: 'due' | 'delivered' | 'dead' | 'dropped'
     attempts: number
     /** Monotonic time spent on attempts, including waits, in milliseconds. */
     spent_ms: number

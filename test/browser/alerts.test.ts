@@ -12,6 +12,7 @@ import { FakeMetrics } from '../../testkit/fakes/metrics.ts'
 /** Ten minutes of a query range pass in 5 s, and the evaluator looks every 250 ms. */
 const clockScale = 120
 const periodMs = 250
+const publicUrl = 'https://longshore.test'
 
 describe.skipIf(noBrowser !== null)(
   `alerts of the console in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ''}`,
@@ -30,7 +31,8 @@ describe.skipIf(noBrowser !== null)(
     }
     beforeAll(async () => {
       receiver = await Receiver.start()
-      fixture = await ConsoleFixture.start({ reconciles: false, metrics, clockScale, alerts: true })
+      const alerting = { metrics, clockScale, alerts: true, publicUrl }
+      fixture = await ConsoleFixture.start({ reconciles: false, ...alerting })
       ;({ appEnvId } = await fixture.platform.makeEnvironment({ app: { name: 'shop', useImage: true } }))
       envName = (await fixture.platform.admin.client.call(getAppEnv, { appEnvId })).cliEnvName
       measuredUntilNow((seconds) => 45 + 15 * Math.sin(seconds / 200))
@@ -123,7 +125,8 @@ describe.skipIf(noBrowser !== null)(
       await delivered.getByRole('row', { name: /Busy On call Delivered/ }).waitFor()
       const isFiring = ({ body }: { body: { event: string } }) => body.event === 'firing'
       await expect.poll(() => receiver.accepted.filter(isFiring).length).toBe(1)
-      await page.goto(receiver.accepted.find(isFiring)?.body.url)
+      const { url } = receiver.accepted.find(isFiring)?.body
+      await page.goto(url.replace(publicUrl, fixture.platform.apiUrl))
       await page.getByRole('heading', { name: 'Busy' }).waitFor()
       await page.getByRole('img', { name: /States: .*Firing/ }).waitFor()
       await page.getByRole('row', { name: /On call Delivered/ }).waitFor()

@@ -5,10 +5,12 @@ import { createContactPoint } from '../../src/contract/contact-points.ts'
 import { createLog, Secret } from '../../src/log.ts'
 import { TestClock } from '../fakes/clock.ts'
 import { FakeMetrics } from '../fakes/metrics.ts'
+import { placeEnvironment } from '../platform/place-environment.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 import { MailServer } from './mail-server.ts'
 import { Receiver } from './receiver.ts'
 
+export const publicUrl = 'https://longshore.test'
 const dayMs = 24 * 3_600_000
 
 /** A platform whose alerts are evaluated by hand, on a clock moved by hand, with real receivers. */
@@ -28,7 +30,7 @@ export class AlertingFixture {
     const fixture = new AlertingFixture(await Receiver.start(), await MailServer.start())
     const { clock, metrics } = fixture
     const notifier = fixture.newNotifier()
-    fixture.#platform = await TestPlatform.start({ reconciles: false, metrics, clock, notifier })
+    fixture.#platform = await TestPlatform.start({ reconciles: false, metrics, clock, notifier, publicUrl })
     fixture.platform.alerting.notifications.start()
     return fixture
   }
@@ -58,8 +60,23 @@ export class AlertingFixture {
     return answer.contactPoint.contactPointId
   }
 
-  async makeAlert(contactPointIds: string[], more: Record<string, unknown> = {}) {
+  /** One that was deployed and runs, as far as the rows say. */
+  async makeEnvironment(): Promise<string> {
     const { appEnvId } = await this.platform.makeEnvironment()
+    const { db, now: createdAt } = this.platform
+    const row = { content_id: `dep_${appEnvId}`, app_env_id: appEnvId, version: 1, record: '{}' }
+    await db.write((tx) =>
+      tx
+        .insertInto('contents')
+        .values({ ...row, created_at: createdAt })
+        .execute(),
+    )
+    await placeEnvironment(db, appEnvId, { status: 'RUNNING', desiredState: 'running' })
+    return appEnvId
+  }
+
+  async makeAlert(contactPointIds: string[], more: { appEnvId?: string } & Record<string, unknown> = {}) {
+    const appEnvId = more.appEnvId ?? (await this.makeEnvironment())
     const rule = { name: 'Busy', metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '1m' }
     const input = { appEnvId, ...rule, aggregation: 'last', contactPointIds, ...more }
     const { alertId } = (await this.call(createAlert, input)).alert

@@ -34,6 +34,8 @@ export interface TestPlatformOptions {
   smtpUrl?: string
   /** Delivery of notifications; default: real delivery, also to local receivers. */
   notifier?: Notifier
+  /** Where people reach the platform; default: its API. */
+  publicUrl?: string
   clockScale?: number
   /** Divides the stability window of deployments; default: there is none. */
   stabilityScale?: number

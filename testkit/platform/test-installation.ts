@@ -4,6 +4,7 @@ import type { DatabaseAvailabilityWatch } from '../../src/engines/database-avail
 import type { Engine } from '../../src/engines/engine.ts'
 import type { Installation } from '../../src/operations/core/handler.ts'
 import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
+import type { TestPlatformOptions } from './options.ts'
 
 /** The installation of a test platform, as operations see it. */
 export function testInstallation(
@@ -15,7 +16,7 @@ export function testInstallation(
     reconciler: Reconciler | null
   },
   availability: () => DatabaseAvailabilityWatch | null,
-  clockScale: number,
+  { clockScale = 1, publicUrl }: Pick<TestPlatformOptions, 'clockScale' | 'publicUrl'>,
 ): Installation {
   const here = {
     engine: platform.engine.kind,
@@ -44,7 +45,7 @@ export function testInstallation(
       },
     ],
     apiUrl: () => platform.apiUrl,
-    publicUrl: () => platform.apiUrl,
+    publicUrl: () => publicUrl ?? platform.apiUrl,
     hosts: (environment, app, secrets) =>
       hostsOf(environment, app, secrets, { isolates: false, addresses: machineAddresses(4480) }),
     engineProblem: (region) => platform.reconciler?.engineProblem(region) ?? null,

@@ -213,7 +213,7 @@ export class TestPlatform {
     const clockScale = options.clockScale ?? 1
     const local = { allowPrivate: true, incidentUrl: 'http://127.0.0.1:9/', smtpUrl: undefined }
     const notifier = options.notifier ?? createNotifier({ clock, log, ...local })
-    const publicUrl = () => this.apiUrl
+    const publicUrl = () => options.publicUrl ?? this.apiUrl
     this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, publicUrl })
     this.#closers.push(() => this.alerting.stop())
     const uploads = createUploadStore({ files: new FolderFiles(this.dir) })
@@ -262,7 +262,7 @@ export class TestPlatform {
       },
       notifications: this.alerting.notifications,
       tokenUses,
-      installation: testInstallation(this, () => this.#databaseAvailability, options.clockScale ?? 1),
+      installation: testInstallation(this, () => this.#databaseAvailability, options),
       handlers,
       isUndoable,
       wake: (appEnvIds) => this.reconciler?.wake(appEnvIds),

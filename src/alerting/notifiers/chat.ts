@@ -23,25 +23,24 @@ export async function sendChat(
   })
 }
 
-/** The body of a Slack-compatible incoming webhook: `text` for push notifications, `blocks` for the message. */
+/** The body of a Slack-compatible incoming webhook. `text` says all of it, because many receivers show only that. */
 function chatBody(config: Pick<ChatConfig, 'channel' | 'mentionUsers'>, notification: Notification) {
   const title = escaped(notificationTitle(notification))
   const mentions = notification.event === 'firing' ? (config.mentionUsers ?? []).map(mention) : []
   const facts = [escaped(notificationFacts(notification)), escaped(notification.description)].filter(
     (text) => text !== '',
   )
-  const text = [title, ...mentions].join(' ')
+  const since = escaped(`Since ${notification.startedAt} · ${notification.region}`)
+  const link = notification.url === null ? [] : [escaped(notification.url)]
   return {
     ...(config.channel ? { channel: config.channel } : {}),
-    text,
+    text: [[title, ...mentions].join(' '), ...facts, since, ...link].join('\n'),
     blocks: [
       section(`*${title}*${mentions.length > 0 ? `\n${mentions.join(' ')}` : ''}`),
       section(facts.join('\n')),
       {
         type: 'context',
-        elements: [
-          { type: 'mrkdwn', text: escaped(`Since ${notification.startedAt} · ${notification.region}`) },
-        ],
+        elements: [since, ...link].map((text) => ({ type: 'mrkdwn', text })),
       },
     ],
   }

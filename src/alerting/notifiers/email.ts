@@ -111,7 +111,7 @@ function mailLines(notification: Notification): string[] {
     notificationFacts(notification),
     notification.description,
     `Environment ${notification.appEnvName} in ${notification.region}, since ${notification.startedAt}.`,
-    notification.url,
+    notification.url ?? '',
   ].filter((line) => line !== '')
 }
 

@@ -32,7 +32,7 @@ function incidentEvent(config: IncidentConfig, { notification, dedupKey }: Notif
     event_action: notification.event === 'resolved' ? 'resolve' : 'trigger',
     dedup_key: dedupKey,
     client: 'Longshore',
-    client_url: notification.url,
+    ...(notification.url === null ? {} : { client_url: notification.url }),
     payload: {
       summary: notificationTitle(notification).slice(0, 1024),
       source: notification.appEnvName,

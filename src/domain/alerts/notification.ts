@@ -5,6 +5,27 @@ import type { StoredAlert } from './alert.ts'
 const notificationEvents = ['firing', 'resolved', 'test'] as const
 type NotificationEvent = (typeof notificationEvents)[number]
 
+/** Why an episode ended. Only `recovered` says that the condition no longer holds. */
+export type EndedBy =
+  | 'recovered'
+  | 'environment-stopped'
+  | 'environment-deleted'
+  | 'alert-deleted'
+  | 'contact-point-removed'
+
+const endings: Readonly<Record<EndedBy, string>> = {
+  recovered: '',
+  'environment-stopped': 'the environment was stopped',
+  'environment-deleted': 'the environment was deleted',
+  'alert-deleted': 'the alert was deleted',
+  'contact-point-removed': 'this contact point was removed from the alert',
+}
+
+/** Identifies alert and episode: the notifications of both ends have it. */
+export function episodeIdOf(alertId: string, episode: number): string {
+  return `${alertId}-${episode}`
+}
+
 /** A notification (docs/interface.md#notifications): the body of a webhook and the source of the other formats. */
 export interface Notification {
   version: '1'
@@ -29,13 +50,19 @@ export interface Notification {
   previousState: AlertState
   /** When the episode started to fire. */
   startedAt: string
-  url: string
+  /** The page of the alert; null if people elsewhere cannot reach the platform. */
+  url: string | null
+  episodeId: string
+  /** The episode stays open through short recoveries. */
+  flapping: boolean
+  /** Null unless the event is `resolved`. */
+  endedBy: EndedBy | null
 }
 
 /** A notification with delivery data that the receiver does not get. */
 export interface NotificationEnvelope {
   notification: Notification
-  /** Identifies alert and episode: the firing and the resolved notification share it. */
+  /** The id of the episode: the firing and the resolved notification share it. */
   dedupKey: string
 }
 
@@ -48,9 +75,13 @@ export function alertNotification(options: {
   state: AlertState
   previousState: AlertState
   startedAt: string
-  url: string
+  url: string | null
+  episodeId: string
+  flapping: boolean
+  endedBy: EndedBy | null
 }): Notification {
   const { alert, event, eventId, appEnvName, value, state, previousState, startedAt, url } = options
+  const { episodeId, flapping, endedBy } = options
   const { alertId, name, description, accountId, appEnvId, region } = alert
   const { metric, operator, threshold, aggregation, duration } = alert
   return {
@@ -75,6 +106,9 @@ export function alertNotification(options: {
     previousState,
     startedAt,
     url,
+    episodeId,
+    flapping,
+    endedBy,
   }
 }
 
@@ -85,7 +119,7 @@ export function testNotification(options: {
   contactPointName: string
   region: string
   at: string
-  url: string
+  url: string | null
 }): Notification {
   return {
     version: '1',
@@ -109,26 +143,36 @@ export function testNotification(options: {
     previousState: 'Normal',
     startedAt: options.at,
     url: options.url,
+    episodeId: 'test',
+    flapping: false,
+    endedBy: null,
   }
 }
 
 /** A one-line title, such as `FIRING: Slow checkout (shop-prod)`. */
 export function notificationTitle(notification: Notification): string {
-  if (notification.event === 'test') return `TEST: ${notification.description}`
-  return `${notification.event === 'firing' ? 'FIRING' : 'RESOLVED'}: ${notification.name} (${notification.appEnvName})`
+  const { event, name, appEnvName, endedBy, flapping, description } = notification
+  if (event === 'test') return `TEST: ${description}`
+  const subject = `${name} (${appEnvName})`
+  if (event === 'firing') return `FIRING: ${subject}${flapping ? ', flapping' : ''}`
+  return endedBy === 'recovered' ? `RESOLVED: ${subject}` : `CLOSED, not recovered: ${subject}`
 }
 
 /** The condition and the current value, in one sentence. */
 export function notificationFacts(notification: Notification): string {
-  const { metric, unit, operator, threshold, value, aggregation, duration, state } = notification
-  const current =
-    value === null
-      ? state === 'NoData'
-        ? 'There is no data.'
-        : 'There is no value.'
-      : `The value is ${shown(value)} ${unit}.`
-  const condition = `${metric} (${aggregation}) ${operator === 'gt' ? 'above' : 'below'} ${shown(threshold)} ${unit} for ${duration}`
-  return `${condition}. ${current}`
+  const { metric, unit, operator, threshold, value, aggregation, duration, event, flapping, endedBy } =
+    notification
+  const condition = `${metric} (${aggregation}) ${operator === 'gt' ? 'above' : 'below'} ${shown(threshold)} ${unit} for ${duration}.`
+  const ending = endedBy === null ? '' : endings[endedBy]
+  const facts = [
+    condition,
+    ...(value === null ? [] : [`The value is ${shown(value)} ${unit}.`]),
+    ...(ending === '' ? [] : [`No more notifications follow, because ${ending}. It had not recovered.`]),
+    ...(flapping && event === 'firing'
+      ? ['It fires again and again: the next notification follows once it has been calm for a while.']
+      : []),
+  ]
+  return facts.join(' ')
 }
 
 /** Delay before the next attempt: doubles from 5 s to 10 minutes, half of it random. */

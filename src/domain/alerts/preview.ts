@@ -1,7 +1,7 @@
 import type { Alert } from '../../contract/alerts.ts'
 import { spanMs } from './alert.ts'
 import { aggregate, readingOf, type SeriesPoint } from './reading.ts'
-import { newAlertProgress, nextAlertState } from './state.ts'
+import { clearMsOf, newAlertProgress, nextAlertState } from './state.ts'
 
 export interface AlertPreview {
   /** Number of steps with measurements. */
@@ -38,6 +38,7 @@ export function previewAlert(
   const points = chunks.flatMap((chunk) => chunk.points)
   const rangeMs = spanMs(rule.queryRange) / clockScale
   const durationMs = spanMs(rule.duration) / clockScale
+  const clearMs = clearMsOf(spanMs(rule.duration)) / clockScale
   const wouldHaveFired: AlertPreview['wouldHaveFired'] = []
   let progress = newAlertProgress
   let [from, to, evaluations, withoutData] = [0, 0, 0, 0]
@@ -47,12 +48,13 @@ export function previewAlert(
       while (from < to && points[from]!.t <= at - rangeMs) from += 1
       const known = exact.get(at)
       const value = known === undefined ? aggregate(rule.aggregation, points, from, to) : known
-      const time = { sinceMs: chunk.stepMs, durationMs }
-      const step = nextAlertState(progress, readingOf(rule, value), time)
-      progress = step.progress
+      const time = { sinceMs: chunk.stepMs, durationMs, clearMs }
+      const before = progress.state
+      progress = nextAlertState(progress, readingOf(rule, value), time).progress
       evaluations += 1
       if (value === null) withoutData += 1
-      else if (step.notification === 'firing') wouldHaveFired.push({ at: new Date(at).toISOString(), value })
+      else if (before === 'Pending' && progress.state === 'Firing')
+        wouldHaveFired.push({ at: new Date(at).toISOString(), value })
     }
   }
   const noDataShare = evaluations === 0 ? 1 : Number((withoutData / evaluations).toFixed(4))

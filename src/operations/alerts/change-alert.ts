@@ -1,8 +1,16 @@
-import { findAlertStates, lastCheckOf, lastCycleAt, saveAlertState } from '../../alerting/states.ts'
+import {
+  findAlertStates,
+  lastCheckOf,
+  lastCycleAt,
+  type StoredAlertState,
+  saveAlertState,
+} from '../../alerting/states.ts'
+import { endForContactPoints } from '../../alerting/steps.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import { saveAlert } from '../../store/repositories/alerts.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
 import type { Change, Context } from '../core/handler.ts'
-import { alertChange } from './responses.ts'
+import { alertChange, alertUrl } from './responses.ts'
 
 type Condition = 'metric' | 'operator' | 'threshold' | 'duration' | 'aggregation' | 'queryRange'
 const condition: readonly Condition[] = [
@@ -16,7 +24,7 @@ const condition: readonly Condition[] = [
 
 /**
  * Saves a changed alert. A changed condition restarts its duration; pausing freezes the state and the time of the last
- * check (3.2).
+ * check (3.2). A contact point that is no longer notified gets the end of an open episode.
  */
 export async function saveAlertChange(
   context: Context,
@@ -34,11 +42,13 @@ export async function saveAlertChange(
   if (state) {
     const isOther = condition.some((field) => before[field] !== alert[field])
     const resumes = !before.enabled && alert.enabled
+    if (state.progress.isOpen) await endWhereRemoved(context, before, { alert, state })
+    const afresh = isOther ? { flaps: 0, calmMs: 0, heldMs: 0 } : {}
     await saveAlertState(
       context.tx,
       {
         ...state,
-        progress: { ...state.progress, heldMs: isOther || resumes ? 0 : state.progress.heldMs },
+        progress: { ...state.progress, ...(resumes ? { heldMs: 0 } : {}), ...afresh },
         checkedAt: lastCheckOf(state, await lastCycleAt(context.tx)),
         isInCycle: alert.enabled && before.enabled && state.isInCycle,
       },
@@ -46,4 +56,18 @@ export async function saveAlertChange(
     )
   }
   return { alert, change: alertChange(before, alert) }
+}
+
+async function endWhereRemoved(
+  context: Context,
+  before: StoredAlert,
+  { alert, state }: { alert: StoredAlert; state: StoredAlertState },
+): Promise<void> {
+  const contactPointIds = before.contactPointIds.filter((id) => !alert.contactPointIds.includes(id))
+  const environment = await findEnvironment(context.tx, alert)
+  if (contactPointIds.length === 0 || !environment) return
+  const { cliEnvName: appEnvName } = environment
+  const url = alertUrl(context, appEnvName, alert.alertId)
+  const nowMs = Date.parse(context.now)
+  await endForContactPoints(context.tx, { alert, state, appEnvName, nowMs, url, contactPointIds })
 }

@@ -1,9 +1,13 @@
 import { createContactPoint } from '../../contract/contact-points.ts'
+import { contactPointsPage } from '../../domain/alerts/console-pages.ts'
 import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertContactPoint } from '../../store/repositories/contact-points.ts'
 import { handler } from '../core/handler.ts'
 import { contactPointChange, contactPointResponse, sealedConfig } from './contact-point-responses.ts'
+
+const withoutLinks =
+  'Notifications have no links, because people elsewhere cannot reach the address of this installation: the operator sets LONGSHORE_PUBLIC_URL.'
 
 export default handler(createContactPoint, async (context, input, { account }) => {
   const contactPointId = newId('cp')
@@ -19,12 +23,19 @@ export default handler(createContactPoint, async (context, input, { account }) =
     revision: 1,
   }
   await insertContactPoint(context.tx, point)
+  const warnings = contactPointsPage(context.installation.publicUrl()) === null ? [withoutLinks] : []
   return {
     answer: {
-      message: `Contact point ${contactPointId} created. test-contact-point sends it a test notification.`,
+      message: [
+        `Contact point ${contactPointId} created. test-contact-point sends it a test notification.`,
+        ...warnings,
+      ].join(' '),
       contactPoint: contactPointResponse(context, point),
     },
     change: contactPointChange(null, point),
-    effects: [`Creates a contact point of type ${type}. Nothing is sent until an alert uses it.`],
+    effects: [
+      `Creates a contact point of type ${type}. Nothing is sent until an alert uses it.`,
+      ...warnings,
+    ],
   }
 })

@@ -6,6 +6,7 @@ import { alertChange, alertUrl } from './responses.ts'
 export default handler(deleteAlert, async (context, _input, { alert, environment }) => {
   const fires = await endAlert(context.tx, {
     alert,
+    endedBy: 'alert-deleted',
     appEnvName: environment.cliEnvName,
     nowMs: Date.parse(context.now),
     url: alertUrl(context, environment.cliEnvName, alert.alertId),
@@ -15,7 +16,7 @@ export default handler(deleteAlert, async (context, _input, { alert, environment
     change: alertChange(alert, null),
     effects: [
       `Deletes alert ${alert.alertId} with its history.`,
-      ...(fires ? ['The alert is firing, so a resolved notification is sent.'] : []),
+      ...(fires ? ['Its receivers know that it fires, so they are notified that it ends.'] : []),
     ],
   }
 })

@@ -1,10 +1,11 @@
+import { counted } from '../../amounts.ts'
 import { deleteContactPoint } from '../../contract/contact-points.ts'
 import { AppError } from '../../errors.ts'
 import { countAlertsUsing, removeContactPoint } from '../../store/repositories/contact-points.ts'
 import { handler } from '../core/handler.ts'
 import { contactPointChange } from './contact-point-responses.ts'
 
-export default handler(deleteContactPoint, async ({ tx }, _input, { contactPoint }) => {
+export default handler(deleteContactPoint, async ({ tx, now }, _input, { contactPoint }) => {
   const uses = await countAlertsUsing(tx, contactPoint.contactPointId)
   if (uses > 0) {
     throw new AppError('invalid', 'Contact point in use', {
@@ -12,12 +13,13 @@ export default handler(deleteContactPoint, async ({ tx }, _input, { contactPoint
       rule: 'X2',
     })
   }
-  await removeContactPoint(tx, contactPoint.contactPointId)
+  const due = await removeContactPoint(tx, contactPoint.contactPointId, now)
   return {
     answer: { message: `Contact point ${contactPoint.contactPointId} deleted` },
     change: contactPointChange(contactPoint, null),
     effects: [
       `Deletes the ${contactPoint.type} contact point ${contactPoint.contactPointId}. No alert uses it.`,
+      ...(due === 0 ? [] : [`${counted(due, 'notification')} on the way to it will still be sent.`]),
     ],
   }
 })

@@ -1,8 +1,11 @@
 import { listNotificationRecords } from '../../alerting/outbox.ts'
 import { listStateChanges } from '../../alerting/state-history.ts'
-import { type Alert, getAlert } from '../../contract/alerts.ts'
+import { findAlertStates, type StoredAlertState } from '../../alerting/states.ts'
+import { type Alert, type AlertDetails, getAlert } from '../../contract/alerts.ts'
 import { metricUnits } from '../../contract/metrics.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
+import { episodeIdOf } from '../../domain/alerts/notification.ts'
+import { isFlapping } from '../../domain/alerts/state.ts'
 import { AppError } from '../../errors.ts'
 import { type Context, handler, type Sources } from '../core/handler.ts'
 import { alertResponses, currentValueOf } from './responses.ts'
@@ -14,6 +17,7 @@ export default handler(getAlert, async (context, _input, { alert }) => {
       ...(shown as Alert),
       currentValue: null,
       unit: metricUnits[alert.metric],
+      ...openEpisodeOf((await findAlertStates(context.tx, [alert.alertId])).get(alert.alertId)),
       stateHistory: await listStateChanges(context.tx, alert.alertId),
       notifications: await listNotificationRecords(context.tx, alert.alertId),
     },
@@ -23,6 +27,13 @@ export default handler(getAlert, async (context, _input, { alert }) => {
     }),
   }
 })
+
+function openEpisodeOf(state: StoredAlertState | undefined): Pick<AlertDetails, 'openEpisode'> {
+  if (!state?.progress.isOpen || state.startedAt === null) return {}
+  const { alertId, progress, startedAt } = state
+  const flapping = isFlapping(progress)
+  return { openEpisode: { episodeId: episodeIdOf(alertId, progress.episode), startedAt, flapping } }
+}
 
 /** Return the alert even if its metric source is unavailable. */
 async function valueOrNull(

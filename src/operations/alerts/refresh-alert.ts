@@ -3,7 +3,7 @@ import { type Evaluation, storeEvaluation } from '../../alerting/steps.ts'
 import { type AlertState, refreshAlert } from '../../contract/alerts.ts'
 import { type StoredAlert, spanMs } from '../../domain/alerts/alert.ts'
 import { readingOf } from '../../domain/alerts/reading.ts'
-import { nextAlertState, type Reading } from '../../domain/alerts/state.ts'
+import { clearMsOf, nextAlertState, type Reading } from '../../domain/alerts/state.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { TargetOn } from '../core/access-targets.ts'
@@ -54,13 +54,19 @@ async function evaluationOf(
   { alert, environment }: TargetOn<'alert'>,
   state: StoredAlertState,
 ): Promise<Evaluation> {
+  const { clockScale } = context.installation
+  const durationMs = spanMs(alert.duration)
   return {
     alert,
     state,
     appEnvName: environment.cliEnvName,
-    reading: await readNow(context, metrics, alert),
+    reading:
+      environment.status === 'STOPPED' && environment.currentVersion !== null
+        ? { kind: 'stopped' }
+        : await readNow(context, metrics, alert),
     sinceMs: 0,
-    durationMs: spanMs(alert.duration) / context.installation.clockScale,
+    durationMs: durationMs / clockScale,
+    clearMs: clearMsOf(durationMs) / clockScale,
     nowMs: Date.parse(context.now),
     url: alertUrl(context, environment.cliEnvName, alert.alertId),
     isInCycle: state.isInCycle,

@@ -52,7 +52,7 @@ export function alertChange(before: StoredAlert | null, after: StoredAlert | nul
 }
 
 /** The page of an alert, as notifications carry it. */
-export function alertUrl(context: Context, envName: string, alertId: string): string {
+export function alertUrl(context: Context, envName: string, alertId: string): string | null {
   return alertPage(context.installation.publicUrl(), envName, alertId)
 }
 

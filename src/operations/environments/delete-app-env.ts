@@ -42,23 +42,24 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
       ...(firing === 0
         ? []
         : [
-            `${counted(firing, 'alert is', 'alerts are')} firing, so a resolved notification is sent for each.`,
+            `${counted(firing, 'alert is', 'alerts are')} firing, so receivers are notified of the end of each.`,
           ]),
     ],
     wake: [environment.appEnvId],
   }
 })
 
-/** Ends the alerts of an environment and returns how many were firing. */
+/** Ends the alerts of an environment and returns how many had an open episode. */
 async function endAlerts(
   context: Context,
   { appEnvId, cliEnvName }: { appEnvId: string; cliEnvName: string },
 ): Promise<number> {
   const { tx, now } = context
   let firing = 0
+  const ended = { appEnvName: cliEnvName, nowMs: Date.parse(now), endedBy: 'environment-deleted' } as const
   for (const alert of await listAlertsOfEnvironment(tx, appEnvId)) {
     const url = alertUrl(context, cliEnvName, alert.alertId)
-    if (await endAlert(tx, { alert, appEnvName: cliEnvName, nowMs: Date.parse(now), url })) firing += 1
+    if (await endAlert(tx, { ...ended, alert, url })) firing += 1
   }
   return firing
 }

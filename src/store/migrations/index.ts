@@ -27,7 +27,7 @@ import { otherRegion } from './047-other-region.ts'
 import { runSeen } from './048-run-seen.ts'
 import { servedFrom } from './049-served-from.ts'
 import { keptRuns } from './050-kept-runs.ts'
-import { impact } from './070-impact.ts'
+import { alertFlapping } from './060-alert-flapping.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -60,5 +60,5 @@ export const migrations: readonly Migration[] = [
   runSeen,
   servedFrom,
   keptRuns,
-  impact,
+  alertFlapping,
 ]

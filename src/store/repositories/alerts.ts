@@ -123,21 +123,16 @@ export async function saveAlert(tx: Tx, alert: StoredAlert): Promise<void> {
   await linkContactPoints(tx, alert)
 }
 
-/**
- * Removes the alert and its dependent rows. Pending notifications are still delivered in order, without a link to the
- * environment; a paused alert sends none (3.2), so its pending ones are removed too.
- */
-export async function removeAlert(tx: Tx, { alertId, enabled }: StoredAlert): Promise<void> {
-  if (enabled) {
-    await tx
-      .updateTable('notifications')
-      .set({ app_env_id: null })
-      .where('alert_id', '=', alertId)
-      .where('status', '=', 'due')
-      .execute()
-  }
-  const notifications = tx.deleteFrom('notifications').where('alert_id', '=', alertId)
-  await (enabled ? notifications.where('status', '!=', 'due') : notifications).execute()
+/** Removes the alert and its dependent rows. Notifications that are due stay, without a link to the environment. */
+export async function removeAlert(tx: Tx, alertId: string): Promise<void> {
+  await tx
+    .updateTable('notifications')
+    .set({ app_env_id: null })
+    .where('alert_id', '=', alertId)
+    .where('status', 'in', ['due', 'dropped'])
+    .execute()
+  const finished = tx.deleteFrom('notifications').where('status', 'not in', ['due', 'dropped'])
+  await finished.where('alert_id', '=', alertId).execute()
   const tables = ['alert_contact_points', 'alert_states', 'alert_history', 'alerts'] as const
   for (const table of tables) await tx.deleteFrom(table).where('alert_id', '=', alertId).execute()
 }

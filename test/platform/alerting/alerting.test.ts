@@ -3,7 +3,7 @@ import { createAlerting } from '../../../src/alerting/alerting.ts'
 import { deleteAlert, refreshAlert, toggleAlert } from '../../../src/contract/alerts.ts'
 import { deleteAppEnv, getAppEnv } from '../../../src/contract/app-envs.ts'
 import { testContactPoint } from '../../../src/contract/contact-points.ts'
-import { AlertingFixture } from '../../../testkit/alerting/fixture.ts'
+import { AlertingFixture, publicUrl } from '../../../testkit/alerting/fixture.ts'
 import { untilRead } from '../../../testkit/until.ts'
 
 const minute = 60_000
@@ -60,7 +60,7 @@ describe('alerting', () => {
     // A page that a person can open, not a path of the API.
     const { cliEnvName } = await platform.admin.client.call(getAppEnv, { appEnvId })
     for (const { url } of hooks) {
-      expect(url).toBe(`${platform.apiUrl}/console/environments/${cliEnvName}/alerts/${alertId}`)
+      expect(url).toBe(`${publicUrl}/console/environments/${cliEnvName}/alerts/${alertId}`)
     }
     expect(hooks[0].eventId).not.toBe(hooks[1].eventId)
     const incidents = receiver.accepted.filter(({ path }) => path === '/incident').map(({ body }) => body)
@@ -81,7 +81,7 @@ describe('alerting', () => {
     await cycles(appEnvId, 95, 5)
     const { db, secrets, log } = platform
     const deps = { db, clock, log, secrets, metrics, notifier: fixture.newNotifier(), clockScale: 1 }
-    const again = createAlerting({ ...deps, publicUrl: () => platform.apiUrl })
+    const again = createAlerting({ ...deps, publicUrl: () => publicUrl })
     clock.stepWall(60 * minute)
     const cyclesAfterRestart = async (count: number) => {
       for (let index = 0; index < count; index += 1) {
@@ -180,7 +180,7 @@ describe('alerting', () => {
     expect(receiver.accepted.at(-1)?.body).toMatchObject({
       event: 'test',
       version: '1',
-      url: `${platform.apiUrl}/console/contact-points`,
+      url: `${publicUrl}/console/contact-points`,
     })
     receiver.answer = () => ({ status: 404 })
     const bad = await call(testContactPoint, { contactPointId })

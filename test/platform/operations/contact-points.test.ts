@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createContactPoint, testContactPoint } from '../../../src/contract/contact-points.ts'
+import { Receiver } from '../../../testkit/alerting/receiver.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
 
@@ -219,6 +221,33 @@ describe('contact points', () => {
 })
 
 describe('test notifications', () => {
+  it('have no link to this machine, which the creation warns of', async () => {
+    for (const publicUrl of [undefined, 'http://app.localhost:4400', 'https://longshore.example.com']) {
+      const receiver = await Receiver.start()
+      const platform = await TestPlatform.start({ reconciles: false, ...(publicUrl ? { publicUrl } : {}) })
+      try {
+        const { accountId, admin } = platform
+        const isPublic = publicUrl?.startsWith('https') ?? false
+        for (const [type, key] of [
+          ['webhook', 'url'],
+          ['chat', 'webhookUrl'],
+        ] as const) {
+          const input = { accountId, name: type, type, config: { [key]: receiver.url() } }
+          const made = await admin.client.call(createContactPoint, input)
+          expect(/LONGSHORE_PUBLIC_URL/.test(made.message)).toBe(!isPublic)
+          await admin.client.call(testContactPoint, { contactPointId: made.contactPoint.contactPointId })
+        }
+        const [webhook, chat] = receiver.accepted.map(({ body }) => body)
+        expect(webhook.url).toBe(isPublic ? `${publicUrl}/console/contact-points` : null)
+        expect(JSON.stringify([webhook, chat])).not.toMatch(/127\.0\.0\.1|localhost/)
+        expect(chat.text.includes(`${publicUrl}/console`)).toBe(isPublic)
+      } finally {
+        await platform.close()
+        await receiver.close()
+      }
+    }
+  })
+
   it('are limited to 30 a minute for each account', async () => {
     const clock = new TestClock()
     const platform = await TestPlatform.start({

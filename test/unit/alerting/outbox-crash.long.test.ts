@@ -175,7 +175,7 @@ describe('a crash of the evaluator between any two of its steps', () => {
         tx.selectFrom('notifications').select('notification_id').where('status', '=', 'due').execute(),
       )
       expect(due, about).toEqual([])
-      await db.write((tx) => removeAlert(tx, alert))
+      await db.write((tx) => removeAlert(tx, alert.alertId))
       if (outcome.diedBefore === null) break
       diedBefore.add(outcome.diedBefore)
       if (heard.length > 2) doubledBy.add(outcome.diedBefore)

@@ -19,10 +19,15 @@ interface Seen {
   notification: 'firing' | 'resolved' | null
 }
 
-function play(readings: readonly Reading[], sinceMs: (index: number) => number, durationMs: number): Seen[] {
+function play(
+  readings: readonly Reading[],
+  sinceMs: (index: number) => number,
+  durationMs: number,
+  clearMs = 5 * minute,
+): Seen[] {
   let progress: AlertProgress = newAlertProgress
   return readings.map((reading, index) => {
-    const step = nextAlertState(progress, reading, { sinceMs: sinceMs(index), durationMs })
+    const step = nextAlertState(progress, reading, { sinceMs: sinceMs(index), durationMs, clearMs })
     progress = step.progress
     return { state: progress.state, notification: step.notification }
   })
@@ -31,44 +36,64 @@ function play(readings: readonly Reading[], sinceMs: (index: number) => number, 
 /**
  * An independent formulation of the rules, from the whole history at once: a run is a period in which no reading is
  * "not met" or "no data"; within it, time counts between adjacent readings that are both met; the run fires when that
- * time first reaches the duration, and the end of the run resolves it. Errors only hide the state.
+ * time first reaches the duration. The episode ends with the next "not met", and from the third one in a row on with
+ * the next calm. A calm is time between adjacent "not met" readings that no met one interrupts.
  */
 function reference(
   readings: readonly Reading[],
   sinceMs: (index: number) => number,
-  durationMs: number,
+  { durationMs, clearMs }: { durationMs: number; clearMs: number },
 ): Seen[] {
-  const isMet = (index: number) => {
+  const is = (index: number, isMet: boolean) => {
     const reading = readings[index]
-    return reading?.kind === 'value' && reading.isMet
+    return reading?.kind === 'value' && reading.isMet === isMet
   }
-  const ends = (index: number) => {
-    const reading = readings[index] as Reading
-    return reading.kind === 'no-data' || (reading.kind === 'value' && !reading.isMet)
+  const breaks = (index: number) => is(index, false) || readings[index]?.kind === 'no-data'
+  const isCalm = (index: number) => {
+    let calm = 0
+    for (let at = index; at > 0 && !is(at, true); at -= 1)
+      if (is(at, false) && is(at - 1, false)) calm += sinceMs(at)
+    return is(index, false) && calm >= clearMs
   }
-  const firesAt = (start: number): number => {
+  // In an open episode: met again after "not met", but not for the duration yet.
+  const isDip = (index: number) => {
+    let start = index
+    while (is(start - 1, true)) start -= 1
+    const held = all.slice(start + 1, index + 1).reduce((sum, at) => sum + sinceMs(at), 0)
+    return is(start - 1, false) && held < durationMs
+  }
+  const all = [...readings.keys()]
+  const firstFrom = (from: number, test: (index: number) => boolean) =>
+    all.slice(from).find(test) ?? Number.POSITIVE_INFINITY
+  const firesFrom = (from: number): number => {
     let held = 0
-    for (let index = start; index < readings.length && !ends(index); index += 1) {
-      if (index === start || !isMet(index) || !isMet(index - 1)) continue
-      held += sinceMs(index)
-      if (held >= durationMs) return index
+    for (let index = from; index < readings.length; index += 1) {
+      if (breaks(index)) held = 0
+      else if (index > from && is(index, true) && is(index - 1, true)) held += sinceMs(index)
+      if (is(index, true) && held >= durationMs) return index
     }
     return Number.POSITIVE_INFINITY
   }
-  const startOfRun = (index: number): number => {
-    let start = index
-    while (start > 0 && !ends(start - 1)) start -= 1
-    return start
+  const episodes: { from: number; to: number }[] = []
+  let inARow = 0
+  for (let from = firesFrom(0); from < readings.length; ) {
+    const last = episodes.at(-1)
+    inARow = last && firstFrom(last.from, isCalm) > from ? inARow + 1 : 1
+    const to = firstFrom(from, (index) => (inARow < 3 ? is(index, false) : isCalm(index)))
+    episodes.push({ from, to })
+    from = firesFrom(to)
   }
   return readings.map((reading, index) => {
-    const before = index > 0 && !ends(index - 1) ? firesAt(startOfRun(index - 1)) : Number.POSITIVE_INFINITY
-    if (ends(index)) {
-      const state = reading.kind === 'no-data' ? 'NoData' : 'Normal'
-      return { state, notification: before < index ? 'resolved' : null }
-    }
-    const fires = firesAt(startOfRun(index))
-    if (reading.kind === 'error') return { state: 'Error', notification: null }
-    return { state: fires <= index ? 'Firing' : 'Pending', notification: fires === index ? 'firing' : null }
+    const open = episodes.some(({ from, to }) => from <= index && index < to)
+    const notification = episodes.some(({ from }) => from === index)
+      ? 'firing'
+      : episodes.some(({ to }) => to === index)
+        ? 'resolved'
+        : null
+    if (reading.kind === 'error') return { state: 'Error', notification }
+    if (reading.kind !== 'value') return { state: 'NoData', notification }
+    if (!reading.isMet) return { state: 'Normal', notification }
+    return { state: open && !isDip(index) ? 'Firing' : 'Pending', notification }
   })
 }
 
@@ -125,10 +150,42 @@ describe('the state of an alert (3.2)', () => {
     ])
   })
 
-  it('ends an episode when data stops arriving, and notifies', () => {
-    const seen = play([met, met, noData, met, met], () => minute, minute)
-    expect(seen.map(({ notification }) => notification)).toEqual([null, 'firing', 'resolved', null, 'firing'])
-    expect(seen[2]?.state).toBe('NoData')
+  it('keeps an episode open while there is no data, and ends it when the environment is stopped', () => {
+    const seen = play([met, met, noData, met, noData, unmet], () => minute, minute)
+    expect(seen.map(({ state }) => state)).toEqual([
+      'Pending',
+      'Firing',
+      'NoData',
+      'Firing',
+      'NoData',
+      'Normal',
+    ])
+    expect(seen.map(({ notification }) => notification)).toEqual([
+      ...[null, 'firing', null, null, null],
+      'resolved',
+    ])
+    const stopped = play([met, met, noData, { kind: 'stopped' }, noData], () => minute, minute)
+    expect(stopped.map(({ notification }) => notification)).toEqual([null, 'firing', null, 'resolved', null])
+    expect(stopped.at(-1)?.state).toBe('NoData')
+  })
+
+  it('keeps the third episode in a row open until it has been calm, and then starts afresh', () => {
+    const swing = [met, met, unmet]
+    const calm = Array<Reading>(5).fill(unmet)
+    const seen = play([...swing, ...swing, ...swing, ...swing, ...calm, ...swing], () => minute, minute)
+    expect(seen.flatMap(({ notification }, index) => (notification ? [[index, notification]] : []))).toEqual([
+      [1, 'firing'],
+      [2, 'resolved'],
+      [4, 'firing'],
+      [5, 'resolved'],
+      [7, 'firing'],
+      // Unmet at 8 and 11 is not calm for five minutes: at 16 it is.
+      [16, 'resolved'],
+      [18, 'firing'],
+      [19, 'resolved'],
+    ])
+    const apart = play([...swing, ...calm, ...swing, ...calm, ...swing], () => minute, minute)
+    expect(apart.at(-1)?.notification).toBe('resolved')
   })
 
   it('never fires because of unobserved time', () => {
@@ -151,9 +208,10 @@ describe('the state of an alert (3.2)', () => {
       }
       const gaps = readings.map(() => (random() < 0.1 ? 0 : Math.floor(random() * 30_000)))
       const durationMs = [minute, 20_000, 5_000][seed % 3] as number
+      const clearMs = [20_000, 40_000][seed % 2] as number
       const sinceMs = (index: number) => gaps[index] as number
-      const seen = play(readings, sinceMs, durationMs)
-      const expected = reference(readings, sinceMs, durationMs)
+      const seen = play(readings, sinceMs, durationMs, clearMs)
+      const expected = reference(readings, sinceMs, { durationMs, clearMs })
       if (JSON.stringify(seen) !== JSON.stringify(expected))
         expect({ seed, seen }).toEqual({ seed, seen: expected })
       notifications += seen.filter(({ notification }) => notification !== null).length

@@ -28,7 +28,10 @@ const notification: Notification = {
   state: 'Firing',
   previousState: 'Pending',
   startedAt: '2026-03-01T12:00:00.000Z',
-  url: 'http://127.0.0.1:4400/api/public/v1/alert?alertId=alr_1',
+  url: 'https://longshore.test/console/environments/shop-prod/alerts/alr_1',
+  episodeId: 'alr_1-3',
+  flapping: false,
+  endedBy: null,
 }
 const envelopeOf = (given: Partial<Notification> = {}): NotificationEnvelope => ({
   notification: { ...notification, ...given },
@@ -87,7 +90,7 @@ describe('notifiers', () => {
     expect(Buffer.from(credentials, 'base64').toString()).toBe('ops:p:w')
     // Exactly the documented fields, and no internal ones (docs/interface.md#notifications).
     const keys =
-      'version event eventId alertId name description accountId appEnvId appEnvName region metric unit operator threshold value aggregation duration state previousState startedAt url'
+      'version event eventId alertId name description accountId appEnvId appEnvName region metric unit operator threshold value aggregation duration state previousState startedAt url episodeId flapping endedBy'
     expect(Object.keys(first?.body)).toEqual(keys.split(' '))
     expect(second).toMatchObject({ method: 'PUT', path: '/put', body: notification })
     expect(second?.headers.authorization).toBeUndefined()
@@ -99,17 +102,25 @@ describe('notifiers', () => {
     await notifier()({ type: 'chat', config: { webhookUrl, channel: '#ops', mentionUsers } }, envelopeOf())
     await notifier()(
       { type: 'chat', config: { webhookUrl, mentionUsers } },
-      envelopeOf({ event: 'resolved' }),
+      envelopeOf({ event: 'resolved', endedBy: 'recovered' }),
     )
-    const [firing, resolved] = receiver.accepted.map(({ body }) => body)
+    const closed = { event: 'resolved', endedBy: 'alert-deleted', value: null, url: null } as const
+    await notifier()({ type: 'chat', config: { webhookUrl } }, envelopeOf(closed))
+    const [firing, resolved, ended] = receiver.accepted.map(({ body }) => body)
     expect(firing.channel).toBe('#ops')
-    expect(firing.text).toBe(
+    expect(firing.text.split('\n')).toEqual([
       'FIRING: Slow &lt;checkout&gt; &amp; "pay" (shop-prod) <@U012AB3CD> <@U12> <!here> @dev &lt;ops&gt;',
-    )
+      'ingress_p95_latency (mean) above 2 s for 5m. The value is 3.5 s.',
+      'Look at &lt;!channel&gt; &amp; &lt;https://evil.example|here&gt;',
+      'Since 2026-03-01T12:00:00.000Z · local',
+      'https://longshore.test/console/environments/shop-prod/alerts/alr_1',
+    ])
     const words = JSON.stringify(firing.blocks)
     expect(words).toContain('Look at &lt;!channel&gt; &amp; &lt;https://evil.example|here&gt;')
     expect(words).toContain('above 2 s for 5m. The value is 3.5 s.')
-    expect(resolved.text).toBe('RESOLVED: Slow &lt;checkout&gt; &amp; "pay" (shop-prod)')
+    expect(resolved.text).toMatch(/^RESOLVED: Slow &lt;checkout&gt; &amp; "pay" \(shop-prod\)\n/)
+    expect(ended.text).toMatch(/^CLOSED, not recovered: .*\n.*because the alert was deleted/)
+    expect(JSON.stringify(ended)).not.toContain('null')
     expect(resolved).not.toHaveProperty('channel')
   })
 
