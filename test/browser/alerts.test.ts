@@ -125,7 +125,7 @@ describe.skipIf(noBrowser !== null)(
       await delivered.getByRole('row', { name: /Busy On call Delivered/ }).waitFor()
       const isFiring = ({ body }: { body: { event: string } }) => body.event === 'firing'
       await expect.poll(() => receiver.accepted.filter(isFiring).length).toBe(1)
-      const { url } = receiver.accepted.find(isFiring)?.body
+      const { url } = receiver.accepted.find(isFiring)!.body
       await page.goto(url.replace(publicUrl, fixture.platform.apiUrl))
       await page.getByRole('heading', { name: 'Busy' }).waitFor()
       await page.getByRole('img', { name: /States: .*Firing/ }).waitFor()
