@@ -165,15 +165,6 @@ export interface Tables {
     z_cloud_seconds: number
     billed_z_cloud_seconds: number
   }
-  contact_points: {
-    contact_point_id: string
-    account_id: string
-    record: string
-    revision: number
-    created_at: string
-    /** Set while notifications are still on their way to a deleted contact point. */
-    removed_at: string | null
-  }
   alerts: {
     alert_id: string
     app_env_id: string

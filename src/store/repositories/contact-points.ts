@@ -3,6 +3,20 @@ import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
+declare module '../db.ts' {
+  interface Tables {
+    contact_points: {
+      contact_point_id: string
+      account_id: string
+      record: string
+      revision: number
+      created_at: string
+      /** Set while notifications are still on their way to a deleted contact point. */
+      removed_at: string | null
+    }
+  }
+}
+
 const contactPointRecord = recordReader<StoredContactPoint>(
   'contact_points',
   'contactPointId',

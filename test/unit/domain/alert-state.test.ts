@@ -34,10 +34,9 @@ function play(
 }
 
 /**
- * An independent formulation of the rules, from the whole history at once: a run is a period in which no reading is
- * "not met" or "no data"; within it, time counts between adjacent readings that are both met; the run fires when that
- * time first reaches the duration. The episode ends with the next "not met", and from the third one in a row on with
- * the next calm. A calm is time between adjacent "not met" readings that no met one interrupts.
+ * An independent formulation of the rules, from the whole history at once. Time counts between adjacent readings that
+ * are both met, until "not met" or "no data", and between adjacent ones that are both "not met", until a met one: an
+ * episode begins with the first of it that is long enough, and from the third in a row on ends with the second.
  */
 function reference(
   readings: readonly Reading[],

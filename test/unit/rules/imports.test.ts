@@ -56,7 +56,7 @@ const allowed: Record<string, readonly string[]> = {
   config: ['errors', 'log', 'loopback', 'nearest'],
   log: [],
   contract: [],
-  domain: ['contract', 'amounts', 'errors'],
+  domain: ['contract', 'amounts', 'errors', 'loopback'],
   store: [...foundation, 'lock-holder', 'make-folder'],
   files: [...foundation],
   metrics: [...foundation, 'engines:port'],
