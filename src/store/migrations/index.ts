@@ -28,6 +28,7 @@ import { runSeen } from './048-run-seen.ts'
 import { servedFrom } from './049-served-from.ts'
 import { keptRuns } from './050-kept-runs.ts'
 import { alertFlapping } from './060-alert-flapping.ts'
+import { impact } from './070-impact.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -61,4 +62,5 @@ export const migrations: readonly Migration[] = [
   servedFrom,
   keptRuns,
   alertFlapping,
+  impact,
 ]
