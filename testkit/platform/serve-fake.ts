@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { startFakeBackend } from '../fakes/backend.ts'
 
@@ -12,12 +12,12 @@ export async function serveFake(env: NodeJS.ProcessEnv): Promise<void> {
     process.exit(1)
   }
   await mkdir(run, { recursive: true })
-  const lock = await open(path.join(run, 'lock'), 'wx').catch(() => null)
-  if (lock === null) {
+  try {
+    await writeFile(path.join(run, 'lock'), String(process.pid), { flag: 'wx' })
+  } catch {
     process.stderr.write('another process has this home\n')
     process.exit(1)
   }
-  await lock.writeFile(String(process.pid))
   const leave = async () => {
     await rm(path.join(run, 'serve.json'), { force: true })
     await rm(path.join(run, 'lock'), { force: true })

@@ -27,7 +27,8 @@ const lostConnection = /\bcontext canceled$|transport is closing|error reading f
  * What the engine says when another image was removed together with a layer that this build had just started to use; each
  * was seen.
  */
-const lostLayer = /unknown parent image|failed to set parent|unable to find image "\(id\)"/
+const lostLayer =
+  /unknown parent image|failed to set parent|unable to find image "\(id\)"|failed to get digest \(id\).*no such file/
 
 /** Whether a build failed because a layer of the build cache was removed meanwhile. */
 export function hasLostLayer({ message }: EngineFailure): boolean {

@@ -68,11 +68,15 @@ it('keeps the beginning and the end of a build that prints without end, and its 
 it.each([
   ['unable to find image "sha256:ID"', true],
   ['failed to set parent sha256:ID: unknown parent image ID sha256:ID', true],
+  [
+    'failed to get digest sha256:ID: open /var/lib/docker/image/overlay2/imagedb/content/sha256/ID: no such file or directory',
+    true,
+  ],
   ['COPY failed: file not found in build context', false],
 ])('tells a layer that was removed meanwhile from a fault of the source: %s', (text, isLost) => {
   const output = new BuildOutput(() => {})
   output.feed({ stream: 'Step 3/7 : COPY server.js .\n' })
-  output.feed({ error: text.replaceAll('sha256:ID', `sha256:${'a1'.repeat(32)}`) })
+  output.feed({ error: text.replaceAll(/(?<=sha256[:/])ID/g, 'a1'.repeat(32)) })
   const failure = failureOf(() => output.finish())
   expect(failure).toBeInstanceOf(EngineFailure)
   expect(hasLostLayer(failure as EngineFailure)).toBe(isLost)
