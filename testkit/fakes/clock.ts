@@ -44,12 +44,15 @@ export class TestClock implements Clock {
     this.#moveTo(end)
   }
 
-  /** Moves on in steps until `condition` holds. Between them, sockets and files take their real time. */
-  async advanceUntil(condition: () => unknown, what: string): Promise<void> {
+  /**
+   * Moves on in steps until `condition` holds. Between them, sockets and files take their real time: a step takes at least
+   * a millisecond, so give a wait of minutes larger ones.
+   */
+  async advanceUntil(condition: () => unknown, what: string, stepMs = 10): Promise<void> {
     const endMs = performance.now() + 60_000
     while (!condition()) {
       if (performance.now() > endMs) throw new Error(`never came: ${what}`)
-      await this.advance(10)
+      await this.advance(stepMs)
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }

@@ -53,6 +53,6 @@ it('copies beside no container that copied before, also one that has ended', asy
     .catch((error: Error) => {
       problem = error.message
     })
-  await clock.advanceUntil(() => problem !== '', 'the end of the wait')
+  await clock.advanceUntil(() => problem !== '', 'the end of the wait', 500)
   expect(problem).toBe('A container that uses the volume does not end')
 })
