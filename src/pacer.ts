@@ -1,20 +1,63 @@
 import { setImmediate } from 'node:timers/promises'
 
-let last: Promise<void> = Promise.resolve()
-
 /**
  * Rounds of the event loop before each turn. In a round Node accepts one new connection only (libuv since 1.46): with one
  * round for each piece of work, a hundred clients that connect at once would wait for a hundred pieces.
  */
 const roundsBetween = 8
 
+/** Waiting values by key; the first has waited longest. Each step takes the same time, however many wait. */
+export class WaitingByKey<Value> {
+  readonly #values = new Map<string, Value>()
+  /** Kept: a new iterator would pass all removed keys again. It never ends, because each key it passes is removed. */
+  readonly #order = this.#values.entries()
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key)
+  }
+
+  append(key: string, value: Value): void {
+    this.#values.set(key, value)
+  }
+
+  /** Only if something waits. */
+  takeFirst(): [key: string, value: Value] {
+    const first: [string, Value] = this.#order.next().value!
+    this.#values.delete(first[0])
+    return first
+  }
+}
+
+const waiting = new WaitingByKey<(() => void)[]>()
+let isResuming = false
+
 /**
  * Resolves in a turn of the event loop that only this caller gets. With plain `setImmediate`, the pieces of many
- * simultaneous calls would run in one turn, one after the other, and other requests would wait for all of them.
+ * simultaneous calls would run in one turn, one after the other, and other requests would wait for all of them. Names
+ * in `of`, such as accounts, alternate: many calls of one delay no other.
  */
-export function yieldAlone(): Promise<void> {
-  last = last.then(passRounds)
-  return last
+export function yieldAlone(of = ''): Promise<void> {
+  return new Promise((begin) => {
+    const own = waiting.get(of)
+    if (own) own.push(begin)
+    else waiting.append(of, [begin])
+    if (!isResuming) void resumeWaiting()
+  })
+}
+
+async function resumeWaiting(): Promise<void> {
+  isResuming = true
+  while (waiting.size > 0) {
+    await passRounds()
+    const [of, own] = waiting.takeFirst()
+    own.shift()!()
+    if (own.length > 0) waiting.append(of, own)
+  }
+  isResuming = false
 }
 
 async function passRounds(): Promise<void> {

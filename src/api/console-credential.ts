@@ -13,8 +13,8 @@ interface Credential {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set before the handler of an operation runs. */
-    credential: Credential
+    /** Set before the handler of an operation runs; `principal` is that of its caller. */
+    credential: Credential & { principal: string }
   }
 }
 

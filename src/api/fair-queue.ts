@@ -1,3 +1,5 @@
+import { WaitingByKey } from '../pacer.ts'
+
 /** Requests whose work begins in one round of the event loop; each takes up to a millisecond. */
 const mostInRound = 16
 /** While clients connect, of which a round accepts one: rounds without work, and requests that begin after them. */
@@ -5,32 +7,6 @@ const mostSkipped = 8
 const mostBesideConnects = 2
 
 type Begin = () => void
-
-/** Waiting values by key; the first has waited longest. Each step takes the same time, however many wait. */
-class WaitingByKey<Value> {
-  readonly #values = new Map<string, Value>()
-  /** Kept: a new iterator would pass all removed keys again. It never ends, because each key it passes is removed. */
-  readonly #order = this.#values.entries()
-
-  get size(): number {
-    return this.#values.size
-  }
-
-  get(key: string): Value | undefined {
-    return this.#values.get(key)
-  }
-
-  append(key: string, value: Value): void {
-    this.#values.set(key, value)
-  }
-
-  /** Only if something waits. */
-  takeFirst(): [key: string, value: Value] {
-    const first: [string, Value] = this.#order.next().value!
-    this.#values.delete(first[0])
-    return first
-  }
-}
 
 /** The requests of each token of each address. */
 const waiting = new WaitingByKey<WaitingByKey<Begin[]>>()

@@ -31,14 +31,14 @@ export function addOperationRoutes(
       url: apiPrefix + row.path,
       // Before the input is read, so that bad input without a valid token gets 401 (A5).
       onRequest: async (request: FastifyRequest) => {
-        request.credential = await credentialOf(request.headers)
-        const { token, credential } = request.credential
-        await runner.authenticate(token, { address: request.ip, reads: isRead(row), credential })
+        const found = await credentialOf(request.headers)
+        const by = { address: request.ip, reads: isRead(row), credential: found.credential }
+        request.credential = { ...found, principal: await runner.authenticate(found.token, by) }
       },
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         const { surface, ...headers } = callHeaders(row, request.headers)
         const input = checkInput(row, await readInput(request))
-        const { token, credential } = request.credential
+        const { token, credential, principal } = request.credential
         const inConsole = credential === 'session'
         const run = traced(spans, row, request.headers.traceparent)
         const answer = await run(runner, {
@@ -46,6 +46,7 @@ export function addOperationRoutes(
           input,
           token,
           credential,
+          principal,
           surface: inConsole ? 'console' : surface,
           ...headers,
           requestedUrl: requestedUrl(request.headers),

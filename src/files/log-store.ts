@@ -40,14 +40,19 @@ const longestSliceMs = 5
 
 /** Yields to the event loop while lines are read: they add up to 64 MiB. */
 class TimeSlice {
+  readonly #onBehalfOf: string
   #sinceMs = performance.now()
+
+  constructor(onBehalfOf: string) {
+    this.#onBehalfOf = onBehalfOf
+  }
 
   get isOver(): boolean {
     return performance.now() - this.#sinceMs > longestSliceMs
   }
 
   async next(): Promise<void> {
-    await yieldAlone()
+    await yieldAlone(this.#onBehalfOf)
     this.#sinceMs = performance.now()
   }
 }
@@ -85,12 +90,12 @@ export class LogStore {
    * A page of matching lines, newest first; `cursor` leads to the page of older ones. Reads of one environment run
    * one at a time, and yield: a search may scan all 64 MiB without a match.
    */
-  async read(appEnvId: string, filter: LogQuery): Promise<LogPage> {
+  async read(appEnvId: string, filter: LogQuery, onBehalfOf = appEnvId): Promise<LogPage> {
     const queue = this.#readers.get(appEnvId) ?? { waiting: 0, last: Promise.resolve() }
     if (queue.waiting >= mostReaders) throw tooManyReaders()
     this.#readers.set(appEnvId, queue)
     queue.waiting += 1
-    const page = queue.last.then(() => this.#page(appEnvId, filter))
+    const page = queue.last.then(() => this.#page(appEnvId, filter, onBehalfOf))
     queue.last = page.then(
       () => {},
       () => {},
@@ -103,7 +108,7 @@ export class LogStore {
     }
   }
 
-  async #page(appEnvId: string, filter: LogQuery): Promise<LogPage> {
+  async #page(appEnvId: string, filter: LogQuery, onBehalfOf: string): Promise<LogPage> {
     const segments = this.#open(appEnvId, filter.type)
     await segments.flush()
     const start = parseCursor(filter.cursor)
@@ -111,7 +116,7 @@ export class LogStore {
     const found: { line: LogLine; position: string }[] = []
     const fromMs = filter.from === undefined ? null : Date.parse(filter.from)
     let tooOld = 0
-    const slice = new TimeSlice()
+    const slice = new TimeSlice(onBehalfOf)
     const isRepeated = this.#repetitions()
     for (const number of segments.numbers) {
       if (start && number > start.segment) continue
@@ -155,7 +160,7 @@ export class LogStore {
     await segments.flush()
     const searched = this.#isShared ? segments.numbers.slice(0, 1 + mostCopiesRead) : segments.numbersHere
     let oldest: string | null = null
-    const slice = new TimeSlice()
+    const slice = new TimeSlice(appEnvId)
     for (const number of searched) {
       const text = await segments.text(number)
       for (const { line } of linesBackwards(text, text.length)) {

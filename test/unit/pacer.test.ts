@@ -26,6 +26,17 @@ it.each([
   expect(new Set(rounds).size).toBe(20)
 })
 
+it('alternates between names, however many calls of one wait', async () => {
+  const order: string[] = []
+  await Promise.all(
+    [...'aaaaabbc'].map(async (name) => {
+      await yieldAlone(name)
+      order.push(name)
+    }),
+  )
+  expect(order.join('')).toBe('abcabaaa')
+})
+
 /** Begins so many requests with a token from an address, and answers the rounds in which their work began. */
 function requests(count: number, token: string | ((nth: number) => string), address = '192.0.2.1') {
   const tokenOf = typeof token === 'string' ? () => token : token

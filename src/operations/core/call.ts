@@ -11,6 +11,8 @@ export interface Call {
   token: string | null
   /** The kind of credential in `token`; default a token. */
   credential?: CredentialKind | undefined
+  /** Result of `authenticate`: reads of principals alternate until the account is known. */
+  principal?: string | undefined
   /** Recorded in the audit log, never trusted for a decision. */
   surface: Surface
   /** The agent session that the caller names; recorded like `surface`. */

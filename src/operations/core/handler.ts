@@ -51,11 +51,12 @@ export interface Installation {
   clockScale: number
 }
 
-/** The port to kept log lines. */
+/** The port to kept log lines. Long reads alternate by `onBehalfOf`, such as an account. */
 interface LogReader {
   read(
     appEnvId: string,
     query: LogQuery,
+    onBehalfOf?: string,
   ): Promise<{ logs: LogLine[]; cursor: string | null; truncated: boolean }>
 }
 
@@ -89,9 +90,11 @@ export interface Sources {
   prober: FunctionProber
 }
 
-/** For after the transaction of a read; `read` opens another one. */
+/** For after the transaction of a read; `read` opens another one. The calls of accounts alternate. */
 export interface AfterRead extends Sources {
   read: Db['read']
+  /** For before work of its own that takes milliseconds. */
+  pause(): Promise<void>
 }
 
 export interface Context {

@@ -4,13 +4,14 @@ import { isRead } from '../../contract/operation.ts'
 import { showsSecrets } from '../../contract/scopes.ts'
 import { AppError } from '../../errors.ts'
 import { yieldAlone } from '../../pacer.ts'
-import type { Db, Tx } from '../../store/db.ts'
+import type { Tx } from '../../store/db.ts'
 import type { Target } from './access-targets.ts'
 import { authorize, refusalOfToken } from './authorize.ts'
 import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
+import { fairSources } from './fair-sources.ts'
 import type { Context, Handler, Outcome, Sources } from './handler.ts'
 import { completeImpact, type IsUndoable, shownImpact } from './impact.ts'
 import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
@@ -129,7 +130,7 @@ function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: R
 /** A read of secrets has its audit entry before they are returned. */
 async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
   // Tenants choose the size of the answer, and callers the number of simultaneous reads.
-  await yieldAlone()
+  await yieldAlone(call.principal)
   const { context, target, outcome } = await deps.db.read(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
     return { context, target, outcome: await handler.run(context, call.input, target) }
@@ -143,12 +144,9 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
   }
   const { answer, afterRead } = outcome
   if (!afterRead) return replyOf(answer)
-  await yieldAlone()
-  const read: Db['read'] = async (work) => {
-    await yieldAlone()
-    return deps.db.read(work)
-  }
-  return replyOf(await afterRead(answer, { ...deps.sources, read }))
+  const after = fairSources(deps, trace.accountId ?? call.principal)
+  await after.pause()
+  return replyOf(await afterRead(answer, after))
 }
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
@@ -160,7 +158,7 @@ async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Tra
   })
   const { change } = outcome
   const changes = change ? shownChanges(target, change, changedPaths(change.before, change.after)) : []
-  const previewed = await outcome.preview?.(deps.sources)
+  const previewed = await outcome.preview?.(fairSources(deps, trace.accountId ?? call.principal))
   const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
   const facts = { ...previewed?.facts, impact: shownImpact(target, impact) }
   return replyOf({ dryRun: true, changes, effects, ...facts })
@@ -224,13 +222,14 @@ async function runWrite(
 }
 
 async function answerAfterCommit(
-  { db, sources, notifications }: RunnerDeps,
+  deps: RunnerDeps,
   { call, runId, responses }: Pick<WriteRun, 'call' | 'runId' | 'responses'>,
   { caller, outcome: { afterCommit }, provisional }: Committed,
 ): Promise<Reply> {
   if (!afterCommit) return provisional!
+  const { db, notifications } = deps
   try {
-    const reply = replyOf(await afterCommit((work) => db.write(work), sources))
+    const reply = replyOf(await afterCommit((work) => db.write(work), fairSources(deps, caller.principal)))
     notifications.wake()
     await responses.complete(caller, call, { reply, runId })
     return reply

@@ -1,8 +1,7 @@
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
 import { createMask, type Mask } from '../../domain/environments/secret-masker.ts'
-import { yieldAlone } from '../../pacer.ts'
 import { secretValues } from '../../store/secrets/opened.ts'
-import type { Context } from '../core/handler.ts'
+import type { AfterRead, Context } from '../core/handler.ts'
 
 /**
  * Hides secret values in text that a diagnosis quotes: a line was masked when it was kept, with the secrets of that
@@ -10,11 +9,12 @@ import type { Context } from '../core/handler.ts'
  */
 export async function evidenceMask(
   { secrets }: Context,
+  after: AfterRead,
   environment: Environment,
   settings: readonly Settings[],
 ): Promise<Mask> {
   // 64 KiB of secrets take tens of milliseconds.
-  await yieldAlone()
+  await after.pause()
   const variables = settings.flatMap(({ envVars }) => envVars)
   return createMask(secretValues(secrets, environment, variables))
 }

@@ -16,7 +16,6 @@ import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { AppError } from '../../errors.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
-import { yieldAlone } from '../../pacer.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
@@ -67,13 +66,13 @@ export async function loadFacts(
   }
   return async (after) => {
     const { saved, applied } = target.environment
-    const mask = await evidenceMask(context, target.environment, [
+    const mask = await evidenceMask(context, after, target.environment, [
       saved,
       applied,
       ...rollouts.map(({ settings }) => settings),
     ])
     const logs = await readOrNull(() => loadOutput(after, context, appEnvId, history, jobLog))
-    await yieldAlone()
+    await after.pause()
     const masked = (lines: readonly LogLine[] = []) =>
       lines.map((line) => ({ ...line, message: mask(line.message) }))
     const [failedLog, servingLog, crashLog] = [logs?.failedLog, logs?.servingLog, logs?.crashLog].map(masked)

@@ -8,7 +8,7 @@ import { AppError } from '../../errors.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
 import { findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import type { Context, Sources } from '../core/handler.ts'
+import type { AfterRead, Context, Sources } from '../core/handler.ts'
 import { evidenceMask } from '../diagnosis/evidence-mask.ts'
 
 const podsRead = 50
@@ -21,7 +21,7 @@ interface HealthRead {
   /** Null while the environment is not meant to run, and for jobs. */
   health: Health | null
   /** Adds requests of the last minute, and the end of the log of unhealthy environments. Runs after the transaction. */
-  complete: ((sources: Sources) => Promise<Health>) | null
+  complete: ((after: AfterRead) => Promise<Health>) | null
 }
 
 /** The health of an environment, without the end of its log. */
@@ -47,11 +47,11 @@ export async function readHealth(
   const { path } = effectiveHealthCheck(app, (serving ?? wanted)?.settings.healthCheck)
   const found: Health = { ...health, path, failedPercent: null, logTail: [] }
   const isWell = health.verdict === 'HEALTHY' || health.verdict === 'IDLE'
-  const complete = async ({ logs, metrics }: Sources) => ({
+  const complete = async (after: AfterRead) => ({
     ...found,
     failedPercent:
-      serving && hasHealthCheck(app) ? await readFailed(context, metrics, appEnvId, serving) : null,
-    logTail: isWell || !serving ? [] : await logTail(context, logs, environment, serving),
+      serving && hasHealthCheck(app) ? await readFailed(context, after.metrics, appEnvId, serving) : null,
+    logTail: isWell || !serving ? [] : await logTail(context, after, environment, serving),
   })
   return { health: found, complete }
 }
@@ -72,7 +72,7 @@ async function readFailed(
 /** The log is optional: the verdict does not depend on it. */
 async function logTail(
   context: Context,
-  logs: Sources['logs'],
+  after: AfterRead,
   environment: Environment,
   serving: Rollout,
 ): Promise<string[]> {
@@ -80,8 +80,8 @@ async function logTail(
   const settings: Settings[] = [saved, applied, serving.settings]
   const query = { type: 'RUNTIME' as const, contentId: serving.contentId, size: tailLines }
   try {
-    const mask = await evidenceMask(context, environment, settings)
-    const tail = await logs.read(appEnvId, query)
+    const mask = await evidenceMask(context, after, environment, settings)
+    const tail = await after.logs.read(appEnvId, query)
     return tail.logs.map(({ message }) => mask(message).slice(0, longestLine))
   } catch (error) {
     if (error instanceof AppError) return []

@@ -59,9 +59,9 @@ export function everywhere(local: Sources, machines: EnvironmentMachines, peers:
   const serving = (appEnvId: string) => machines.elsewhere(appEnvId, 'serving')
   return {
     logs: {
-      read: (appEnvId, query) =>
-        from(machines.elsewhere(appEnvId, 'region'), 'logs', { appEnvId, query }, () =>
-          local.logs.read(appEnvId, query),
+      read: (appEnvId, query, onBehalfOf) =>
+        from(machines.elsewhere(appEnvId, 'region'), 'logs', { appEnvId, query, onBehalfOf }, () =>
+          local.logs.read(appEnvId, query, onBehalfOf),
         ),
     },
     metrics: {
@@ -106,7 +106,8 @@ async function trafficOf(
 /** The methods that this machine offers to the others. */
 export function peerMethods({ logs, metrics, prober }: Sources): PeerMethods {
   return {
-    logs: ({ appEnvId, query }: { appEnvId: string; query: LogQuery }) => logs.read(appEnvId, query),
+    logs: (input: { appEnvId: string; query: LogQuery; onBehalfOf?: string }) =>
+      logs.read(input.appEnvId, input.query, input.onBehalfOf),
     series: (query: SeriesQuery) => metrics.series(query),
     traffic: (queries: TrafficQuery[]) => metrics.traffic(queries),
     probe: (order: ProbeOrder) => prober.probe(order),

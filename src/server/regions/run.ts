@@ -64,11 +64,11 @@ export function runClusters(platform: Platform, started: Started, evaluatorOf: S
 /** The logs of the environments that run here: those of a cluster region have a place of their own if the store is shared. */
 export function logsHere({ logs, membership }: Platform, started: Started): Sources['logs'] {
   return {
-    async read(appEnvId, query) {
+    async read(appEnvId, query, onBehalfOf) {
       const isPlain = started.clusters.length === 0 || !membership.isShared
       const region = isPlain ? null : (await membership.regionsOf(appEnvId))?.region
       const own = started.clusters.find((one) => one.region === region)
-      return (own?.logs ?? logs).read(appEnvId, query)
+      return (own?.logs ?? logs).read(appEnvId, query, onBehalfOf)
     },
   }
 }
