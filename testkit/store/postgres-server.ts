@@ -182,6 +182,13 @@ export class PostgresServer {
     this.#process = null
   }
 
+  /** Stops all its processes where they are, with `SIGCONT` lets them go on: connections stay, answers do not come. */
+  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    const { pid } = this.#process!
+    const helpers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+    for (const one of [pid!, ...helpers]) process.kill(one, signal)
+  }
+
   async stop(): Promise<void> {
     await this.halt('SIGINT')
     removeFolder(this.dir)

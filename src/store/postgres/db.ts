@@ -13,7 +13,7 @@ import { type PostgresAddress, readPostgresUrl } from './url.ts'
 
 export interface PostgresOptions {
   url: Secret
-  /** Connections for transactions; a control plane uses one more. */
+  /** Connections for transactions; a control plane uses two more. */
   poolSize: number
 }
 
