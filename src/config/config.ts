@@ -1,6 +1,7 @@
 import os from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
+import type { CopyLimits } from '../domain/backups/backup.ts'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
@@ -119,6 +120,13 @@ const settings = {
     .min(1, 'must be a number from 1 to 1000')
     .max(1000, 'must be a number from 1 to 1000')
     .default(10),
+  LONGSHORE_COPY_LIMITS: z
+    .string()
+    .regex(
+      /^gigabytes=[1-9]\d{0,5},minutes=[1-9]\d{0,4}$/,
+      'must be the most that a backup or restore may have and take, such as gigabytes=256,minutes=120',
+    )
+    .default('gigabytes=256,minutes=120'),
   LONGSHORE_CLOCK_SCALE: z.coerce
     .number({ error: 'must be a number from 1 to 10000' })
     .min(1, 'must be a number from 1 to 10000')
@@ -181,6 +189,7 @@ export interface Config {
   readonly requestLog: 'on' | 'off' | 'with-query'
   /** Deployed versions of an environment whose images stay for a rollback. */
   readonly keptVersions: number
+  readonly copyLimits: CopyLimits
   readonly clockScale: number
   readonly logLevel: string
 }
@@ -237,6 +246,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),
     requestLog: value.LONGSHORE_REQUEST_LOG,
     keptVersions: value.LONGSHORE_KEPT_VERSIONS,
+    copyLimits: copyLimitsOf(value.LONGSHORE_COPY_LIMITS),
     clockScale: value.LONGSHORE_CLOCK_SCALE,
     logLevel: value.LONGSHORE_LOG_LEVEL,
   })
@@ -259,6 +269,11 @@ function secret(value: string | undefined): Secret | undefined {
 function ratesOf(setting: string): Config['rateLimits'] {
   const [writes, reads] = (setting.match(/\d+/g) ?? []).map(Number)
   return writes === undefined || reads === undefined ? null : { writes, reads }
+}
+
+function copyLimitsOf(setting: string): CopyLimits {
+  const [gigabytes = 0, minutes = 0] = (setting.match(/\d+/g) ?? []).map(Number)
+  return { bytes: gigabytes * 1e9, minutes }
 }
 
 /** Where kubectl would look; undefined in a pod, which has credentials of its own. */

@@ -30,6 +30,8 @@ const backup = z.object({
   createdAt: isoTime,
   finishedAt: isoTime.nullable(),
   failure: z.string().nullable(),
+  /** Why it has not begun. */
+  waitingFor: z.string().nullable(),
 })
 export type BackupResponse = z.output<typeof backup>
 
@@ -42,6 +44,7 @@ const restore = z.object({
   createdAt: isoTime,
   finishedAt: isoTime.nullable(),
   failure: z.string().nullable(),
+  waitingFor: z.string().nullable(),
 })
 export type RestoreResponse = z.output<typeof restore>
 

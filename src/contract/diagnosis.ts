@@ -40,6 +40,7 @@ export const diagnosisCauses = [
   'scale-limit',
   'slow-start',
   'failed-run',
+  'copy-waiting',
   'stopped',
   'pending-change',
   'alert-misconfigured',

@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { extract, type Header, pack } from 'tar-stream'
+import { readableBytes } from '../amounts.ts'
 import { Pacer } from '../pacer.ts'
 import { EngineFailure } from './engine.ts'
 
@@ -23,15 +24,20 @@ interface TarForm {
   folder?: string
   /** Owner of every entry; absent: as in the source. */
   owner?: Owner | undefined
+  /** Most bytes of all files, as their headers say: a file with holes is as large as its end. */
+  mostBytes?: number
 }
 
 /** The same tar, in the platform's own form. Breaks at an entry that could be written outside the volume. */
 export async function* checkedTar(
   source: AsyncIterable<Buffer>,
-  { folder = './', owner }: TarForm = {},
+  { folder = './', owner, mostBytes = Number.POSITIVE_INFINITY }: TarForm = {},
 ): AsyncGenerator<Buffer> {
   const out = pack()
+  let left = mostBytes
   const filled = eachEntry(source, async (entry, content) => {
+    left -= entry.size ?? 0
+    if (left < 0) throw tooLarge(mostBytes)
     const name = `${folder}${entry.name}`
     const linkname = entry.type === 'link' ? `${folder}${entry.linkname}` : entry.linkname
     // Records of the source would win over the name that was checked.
@@ -148,6 +154,14 @@ class VolumeRules {
     if (this.#types.size > mostEntries || this.#characters > mostCharacters)
       throw refused(name, 'is beyond what a copy can hold: 1,000,000 names of 128 MB in all')
   }
+}
+
+/** Before any of it is read. */
+export function tooLarge(mostBytes: number): EngineFailure {
+  return new EngineFailure(
+    'interrupted',
+    `The data is larger than ${readableBytes(mostBytes)}, the most that a copy may have on this installation. Files count with their whole size, also where they have holes.`,
+  )
 }
 
 export function notUtf8(name: string): EngineFailure {

@@ -36,6 +36,7 @@ export const fullApp: Facts = {
   },
   variables: { applied: [], saved: [] },
   volumePath: null,
+  waitingCopies: [],
   pendingFields: [],
   pendingSince: '',
   alerts: [],

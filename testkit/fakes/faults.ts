@@ -30,6 +30,8 @@ export interface FakeFaults {
   strangeEntries: (Partial<Header> & { name: string })[]
   /** Restores of volumes wait for it. */
   holdLoads: Promise<void> | null
+  /** Environments whose volumes are copied without end, as a file of terabytes is. */
+  endlessDumps: Set<string>
 }
 
 /** An engine without failures. */
@@ -48,5 +50,6 @@ export function noFaults(): FakeFaults {
     failPasswords: null,
     strangeEntries: [],
     holdLoads: null,
+    endlessDumps: new Set(),
   }
 }

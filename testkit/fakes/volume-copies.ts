@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Header, pack } from 'tar-stream'
@@ -20,8 +21,10 @@ export class FakeVolumes implements VolumeCopies {
     this.#faults = faults
   }
 
-  async *dump(spec: VolumeSpec): AsyncGenerator<Buffer> {
+  async *dump(spec: VolumeSpec, signal: AbortSignal): AsyncGenerator<Buffer> {
     this.#refuseIfAway()
+    if (this.#faults.endlessDumps.has(spec.appEnvId) && !signal.aborted) await once(signal, 'abort')
+    signal.throwIfAborted()
     const tar = pack()
     for (const header of this.#faults.strangeEntries) tar.entry(header, '')
     const files = this.#files(spec)

@@ -22,6 +22,8 @@ interface Copy {
   region?: string
   /** Part of a move of the environment. */
   ofMove?: true
+  /** Why it has not begun; null if nothing keeps it from that. */
+  waitingFor?: string | null
   createdBy: string | null
   createdAt: string
   finishedAt: string | null
@@ -60,6 +62,14 @@ export function newRestore(
   const restoreId = newId('rst')
   return { restoreId, backupId, accountId, status: 'PENDING', failure: null, finishedAt: null, ...more }
 }
+
+/** Most bytes of one copy before compression, and how long it may take. */
+export interface CopyLimits {
+  bytes: number
+  minutes: number
+}
+
+export const defaultCopyLimits: CopyLimits = { bytes: 256e9, minutes: 120 }
 
 /** Limits disk usage; users delete old backups. */
 export const mostBackups = 30
@@ -184,7 +194,12 @@ export function backupFileName({ appEnvId, backupId, format }: Backup): string {
 
 export function backupResponse(backup: Backup): BackupResponse {
   const { createdBy: _createdBy, region: _region, ofMove: _ofMove, ...rest } = backup
-  return { ...rest, file: backup.status === 'SUCCEEDED' ? `backups/${backupFileName(backup)}` : null }
+  const { waitingFor = null } = backup
+  return {
+    ...rest,
+    waitingFor,
+    file: backup.status === 'SUCCEEDED' ? `backups/${backupFileName(backup)}` : null,
+  }
 }
 
 export function restoreResponse({
@@ -192,9 +207,10 @@ export function restoreResponse({
   createdBy: _createdBy,
   region: _region,
   ofMove: _ofMove,
+  waitingFor = null,
   ...rest
 }: Restore): RestoreResponse {
-  return rest
+  return { ...rest, waitingFor }
 }
 
 /** Where the volume of an environment is, while it moves too. */

@@ -147,6 +147,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     meaning: 'The newest run of a job failed or took too long, for a reason that its output does not name.',
     fix: 'Read the output of the run; correct the program, its command or its timeoutSeconds.',
   },
+  'copy-waiting': {
+    meaning: 'A backup, a restore or the copy of a move has not begun yet.',
+    fix: 'Wait: it begins by itself, or fails with the reason. The evidence says what it waits for.',
+  },
   stopped: {
     meaning: 'The environment is stopped, or nothing was deployed to it yet.',
     fix: 'Start it with start-app-env, or deploy to it.',

@@ -8,7 +8,7 @@ import { detectJob } from './job.ts'
 import { withNextStep } from './next-step.ts'
 import { detectRuntime } from './runtime.ts'
 import { detectStart } from './start.ts'
-import { detectAlerts, detectEngine, detectPending, detectStopped } from './state.ts'
+import { detectAlerts, detectCopies, detectEngine, detectPending, detectStopped } from './state.ts'
 
 const mostFindings = 5
 const mostEvidence = 3
@@ -20,6 +20,7 @@ const detectors: readonly Detector[] = [
   detectRuntime,
   detectJob,
   detectCapacity,
+  detectCopies,
   detectStopped,
   detectPending,
   detectAlerts,

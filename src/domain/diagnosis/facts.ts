@@ -68,6 +68,15 @@ export interface JobRunFacts {
   finishedAt: string | null
 }
 
+interface WaitingCopy {
+  kind: 'backup' | 'restore'
+  id: string
+  createdAt: string
+  waitingFor: string
+  /** The environment is down until it has ended. */
+  ofMove: boolean
+}
+
 interface QuotaFacts {
   zCloudLimit: number
   zCloudsUsed: number
@@ -134,6 +143,8 @@ export interface Facts {
   /** The variables among them whose sources have new values. */
   refreshed: readonly string[]
   pendingSince: string | null
+  /** Copies of its data that have not begun, and why. */
+  waitingCopies: readonly WaitingCopy[]
   alerts: readonly AlertFacts[]
   databases: readonly DatabaseFacts[]
   quota: QuotaFacts

@@ -59,6 +59,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'slow-start': 'Listen first and do slow work afterwards.',
   'failed-run':
     'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
+  'copy-waiting': 'It begins by itself; list-app-env-backups shows when it has.',
   stopped: ({ latest, kind, takesImagesOnly }) => {
     if (latest !== null) return 'Start it with start-app-env.'
     if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'

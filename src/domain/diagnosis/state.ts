@@ -90,6 +90,20 @@ export function listed(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, mostNames).join(', ')} and ${more} more` : names.join(', ')
 }
 
+/** A copy that waits for its place, its containers or its engine. */
+export const detectCopies: Detector = ({ waitingCopies }) =>
+  waitingCopies.map(({ kind, id, createdAt, waitingFor, ofMove }) => ({
+    cause: 'copy-waiting',
+    severity: ofMove ? 'critical' : 'info',
+    confidence: 'certain',
+    summary: ofMove
+      ? `It is down until its volume is copied, and that has not begun: ${waitingFor}`
+      : `The ${kind} ${id} has not begun: ${waitingFor}`,
+    since: createdAt,
+    evidence: [{ source: 'engine', at: createdAt, text: waitingFor }],
+    fix: null,
+  }))
+
 export const detectAlerts: Detector = ({ alerts }) =>
   alerts
     .filter(({ warnings }) => warnings.length > 0)

@@ -23,6 +23,7 @@ import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { AfterRead, Context } from '../core/handler.ts'
 import { appOfRollout, settingsInForce } from '../environments/responses.ts'
 import { loadAlertFacts } from './alert-facts.ts'
+import { loadWaitingCopies } from './copy-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
 import { jobLogQuery, loadJobRuns } from './job-facts.ts'
@@ -62,6 +63,7 @@ export async function loadFacts(
     variables: { applied: namesOf(envVars), saved: namesOf(target.environment.saved.envVars) },
     volumePath: volumePathOf(context, target.environment.region, settings),
     jobRuns,
+    waitingCopies: await loadWaitingCopies(context, appEnvId),
     engineProblem: context.installation.engineProblem(target.environment.region),
   }
   return async (after) => {

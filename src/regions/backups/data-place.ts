@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Backup, Restore } from '../../domain/backups/backup.ts'
+import { type Backup, type CopyLimits, defaultCopyLimits, type Restore } from '../../domain/backups/backup.ts'
 import {
   type CopySource,
   type DatabaseContainerSpec,
@@ -23,13 +23,15 @@ export interface DataPlace {
 /** A requested copy, and the environment and data that it copies. */
 export type Work = { kind: 'backup'; id: string; of: Backup } | { kind: 'restore'; id: string; of: Restore }
 
-/** `giveUp`: what to tell if that does not change; null if it surely will. */
+/** `isTransient`: it surely changes; otherwise the copy fails with the reason after a while. */
 interface NotReady {
-  giveUp: string | null
+  reason: string
+  isTransient?: true
 }
 
 interface PlaceDeps {
   secrets: SecretBox
+  limits?: CopyLimits | undefined
   engineOf(region: string): Engine
 }
 
@@ -43,10 +45,11 @@ function databasePlace(view: EnvironmentView, { secrets, engineOf }: PlaceDeps):
     throw new EngineFailure('database', 'The environment was stopped. Start it, then try again.')
   }
   // The server may have either password until the rotation is done.
-  if (view.environment.database?.previousSecrets !== undefined) return { giveUp: null }
+  if (view.environment.database?.previousSecrets !== undefined)
+    return { reason: 'The password of the database is being changed.', isTransient: true }
   const record = view.pods.find((pod) => pod.desiredState === 'run' && pod.ready && (pod.ordinal ?? 0) === 0)
   const rollout = [view.current, view.wanted].find((one) => one?.rollout.rolloutId === record?.rolloutId)
-  if (!record || !rollout) return { giveUp: 'The database does not answer. get-app-env-status says why.' }
+  if (!record || !rollout) return { reason: 'The database does not answer. get-app-env-status says why.' }
   const { database, ...rest } = containerSpec(view, rollout, record, secrets)
   if (!database) throw new EngineFailure('database', 'The environment is not a database.')
   const spec: DatabaseContainerSpec = { ...rest, database }
@@ -63,7 +66,7 @@ function databasePlace(view: EnvironmentView, { secrets, engineOf }: PlaceDeps):
 function volumePlace(
   view: EnvironmentView,
   { kind, id, of }: Work,
-  { engineOf }: PlaceDeps,
+  { engineOf, limits = defaultCopyLimits }: PlaceDeps,
 ): DataPlace | NotReady {
   const { environment, current, wanted, pods } = view
   const { backupId, restoreId } = environment.volumeMove ?? {}
@@ -81,7 +84,7 @@ function volumePlace(
     throw new EngineFailure('interrupted', 'The environment was started. Stop it, then try again.')
   const isAtRest = kind === 'restore' || isOfMove
   if (isAtRest && pods.length > 0)
-    return { giveUp: 'Its containers do not end. get-app-env-pods shows them.' }
+    return { reason: 'Its containers do not end. get-app-env-pods shows them.' }
   const engine = engineOf(region)
   const { volumes } = engine
   if (!volumes) throw unsupported(engine)
@@ -89,7 +92,11 @@ function volumePlace(
   const spec = { appEnvId, accountId, envName, mount, isAtRest, image: version.content.images[region] ?? '' }
   return {
     name: rolloutId,
-    dump: (sink, signal) => pipeline(checkedTar(volumes.dump(spec, signal)), sink, { end: false, signal }),
+    dump: (sink, signal) =>
+      pipeline(checkedTar(volumes.dump(spec, signal), { mostBytes: limits.bytes }), sink, {
+        end: false,
+        signal,
+      }),
     load: async (source, _restoreId, signal) => volumes.load(spec, await source(), signal),
   }
 }

@@ -1,22 +1,24 @@
 import type { Readable, Writable } from 'node:stream'
 import { type Clock, timestamp } from '../../clock.ts'
-import { type Backup, isOver, type Restore } from '../../domain/backups/backup.ts'
+import {
+  type Backup,
+  type CopyLimits,
+  defaultCopyLimits,
+  isOver,
+  type Restore,
+} from '../../domain/backups/backup.ts'
+import { choosePlaces } from '../../domain/backups/places.ts'
 import { type Engine, EngineFailure } from '../../engines/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import type { Db, Tx } from '../../store/db.ts'
-import { insertActivity } from '../../store/repositories/activities.ts'
+import type { Db } from '../../store/db.ts'
 import {
   findBackup,
   findRestore,
-  listActiveBackups,
-  listActiveRestores,
   listBackupIds,
   saveBackup,
   saveRestore,
 } from '../../store/repositories/backups.ts'
-import { findEnvironment } from '../../store/repositories/environments.ts'
-import { regionsOfEnvironment } from '../../store/repositories/environments-in-regions.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../../store/write-until-stored.ts'
 import { Worker } from '../../worker.ts'
@@ -24,10 +26,11 @@ import type { LogMasks } from '../logs/masks.ts'
 import { loadView } from '../rollouts/environment-view.ts'
 import { copyEnded } from '../rollouts/volume-move.ts'
 import { type DataPlace, dataPlace, type Work } from './data-place.ts'
+import { LimitedCopy } from './limited-copy.ts'
+import { activeWork, endReason, failureText, note } from './work.ts'
 
 /** How long a database may take to become ready, or containers to end, before a backup or restore is given up. */
 const patienceMs = 300_000
-const atOnce = 2
 
 /** Storage of backups. */
 export interface BackupStore {
@@ -51,6 +54,13 @@ interface BackupWorkerDeps {
   regions?: readonly string[] | undefined
   /** The next step of a move is stored. */
   moved(appEnvId: string): void
+  limits?: CopyLimits | undefined
+}
+
+interface Running {
+  work: Work
+  copy: LimitedCopy
+  done: Promise<void>
 }
 
 /**
@@ -59,8 +69,8 @@ interface BackupWorkerDeps {
  */
 export class BackupWorker {
   readonly #deps: BackupWorkerDeps
-  /** Work in progress, by environment. */
-  readonly #busy = new Map<string, Promise<void>>()
+  /** Work in progress, by id. */
+  readonly #busy = new Map<string, Running>()
   readonly #waitingSinceMs = new Map<string, number>()
   readonly #abort = new AbortController()
   readonly #worker: Worker
@@ -85,28 +95,40 @@ export class BackupWorker {
   async stop(): Promise<void> {
     this.#abort.abort()
     await this.#worker.stop()
-    await Promise.all(this.#busy.values())
+    await Promise.all([...this.#busy.values()].map(({ done }) => done))
   }
 
   async #begin(): Promise<void> {
-    const { work, ids } = await this.#deps.db.read(async (tx) => ({
-      work: await activeWork(tx, this.#deps.regions),
-      ids: await listBackupIds(tx),
-    }))
+    const { work, ids, ends } = await this.#deps.db.read(async (tx) => {
+      const work = await activeWork(tx, this.#deps.regions)
+      const ends: [Running, string | null][] = []
+      for (const one of this.#busy.values()) ends.push([one, await endReason(tx, work, one.work)])
+      return { work, ids: await listBackupIds(tx), ends }
+    })
+    for (const [{ copy }, reason] of ends) if (reason !== null) copy.end(reason)
     await this.#removeFiles(ids)
-    for (const one of work) {
+    const waiting = work.filter(({ id }) => !this.#busy.has(id))
+    const copyOf = ({ id, of: { accountId, appEnvId } }: Work) => ({ id, accountId, appEnvId })
+    const running = [...this.#busy.values()].map((one) => copyOf(one.work))
+    const { begin, waits } = choosePlaces(waiting.map(copyOf), running)
+    for (const one of waiting) {
       if (this.#abort.signal.aborted) return
-      const { appEnvId } = one.of
-      if (this.#busy.size >= atOnce || this.#busy.has(appEnvId)) continue
-      this.#busy.set(appEnvId, this.#run(one))
+      if (begin.some(({ id }) => id === one.id)) this.#start(one)
+      else await this.#waits(one, waits.get(one.id) ?? null)
     }
   }
 
+  #start(work: Work): void {
+    const { clock, limits = defaultCopyLimits } = this.#deps
+    const copy = new LimitedCopy(limits, clock, this.#abort.signal)
+    this.#busy.set(work.id, { work, copy, done: this.#run(work, copy) })
+  }
+
   /** Never rejects. Starts the next work when this one is done. */
-  async #run(work: Work): Promise<void> {
+  async #run(work: Work, copy: LimitedCopy): Promise<void> {
     let isDone = true
     try {
-      isDone = await this.#perform(work).catch(async (error) => {
+      isDone = await this.#perform(work, copy).catch(async (error) => {
         await this.#onFault(work, error)
         return !(error instanceof AppError && error.kind === 'unavailable')
       })
@@ -117,7 +139,8 @@ export class BackupWorker {
         'cannot store the result of a backup or restore; retrying',
       )
     } finally {
-      this.#busy.delete(work.of.appEnvId)
+      copy.close()
+      this.#busy.delete(work.id)
       if (isDone) this.wake()
     }
   }
@@ -131,33 +154,37 @@ export class BackupWorker {
   }
 
   /** False if the work cannot start yet; the next check tries again. */
-  async #perform(work: Work): Promise<boolean> {
+  async #perform(work: Work, copy: LimitedCopy): Promise<boolean> {
     const place = await this.#placeOf(work)
     if (!place) return false
-    const { signal } = this.#abort
+    const { signal } = copy
     const { db, files } = this.#deps
     // The list it is from may be older than its end: done twice, a restore would discard later writes.
-    if (!(await this.#save(work, { status: 'RUNNING' }))) return true
+    if (!(await this.#save(work, { status: 'RUNNING', waitingFor: null }))) return true
+    copy.begin()
     try {
       if (work.kind === 'backup') {
-        const facts = await files.write(work.of, (sink) => place.dump(sink, signal))
+        const facts = await files.write(work.of, (sink) =>
+          copy.fill(sink, (limited) => place.dump(limited, signal)),
+        )
         await this.#saveOutcome(work, { status: 'SUCCEEDED', ...facts })
       } else {
         const backup = await db.read((tx) => findBackup(tx, work.of.backupId))
         if (!backup) throw new EngineFailure('interrupted', 'The backup was deleted.')
         const copies: Readable[] = []
         const open = async () => {
-          const copy = await files.read(backup)
-          copies.push(copy)
-          return copy
+          const stored = await files.read(backup)
+          copies.push(stored)
+          return stored
         }
         await place.load(open, work.id, signal).finally(() => {
-          for (const copy of copies) copy.destroy()
+          for (const stored of copies) stored.destroy()
         })
         await this.#saveOutcome(work, { status: 'SUCCEEDED' })
       }
     } catch (error) {
-      if (signal.aborted) return false
+      if (this.#abort.signal.aborted) return false
+      if (signal.aborted) throw signal.reason
       // Another container or version replaced this one meanwhile, so the failure is not the backup's.
       const now = await this.#placeOf(work)
       if (now?.name !== place.name) return false
@@ -177,17 +204,19 @@ export class BackupWorker {
       this.#waitingSinceMs.delete(id)
       return place
     }
-    if (place.giveUp === null) return null
+    await this.#waits(work, place.reason)
+    if (place.isTransient) return null
     const sinceMs = this.#waitingSinceMs.get(id) ?? clock.monotonicMs()
     this.#waitingSinceMs.set(id, sinceMs)
     if (clock.monotonicMs() - sinceMs < patienceMs) return null
-    throw new EngineFailure('interrupted', place.giveUp)
+    throw new EngineFailure('interrupted', place.reason)
   }
 
   async #onFault(work: Work, error: unknown): Promise<void> {
     const { log } = this.#deps
     if (error instanceof AppError && error.kind === 'unavailable' && !this.#isOverdue(work)) {
       log.warn({ err: error, [work.kind]: work.id }, 'a backup or restore waits for its engine')
+      await this.#waits(work, error.message)
       return
     }
     const failure = await this.#masked(work, failureText(error))
@@ -221,6 +250,12 @@ export class BackupWorker {
     })
   }
 
+  /** Stores why a copy has not begun, if that is new. */
+  async #waits(work: Work, waitingFor: string | null): Promise<void> {
+    if ((work.of.waitingFor ?? null) !== waitingFor && (await this.#save(work, { waitingFor })))
+      work.of.waitingFor = waitingFor
+  }
+
   /** Stores progress. False, and nothing is stored, if the work is already finished or was deleted. */
   #save(work: Work, change: Partial<Backup & Restore>): Promise<boolean> {
     const now = timestamp(this.#deps.clock.wallMs())
@@ -228,7 +263,7 @@ export class BackupWorker {
       const found = work.kind === 'backup' ? await findBackup(tx, work.id) : await findRestore(tx, work.id)
       if (!found || isOver(found)) return false
       const next = { ...found, ...change }
-      const saved = isOver(next) ? { ...next, finishedAt: now } : next
+      const saved = isOver(next) ? { ...next, waitingFor: null, finishedAt: now } : next
       if (work.kind === 'backup') await saveBackup(tx, saved as Backup)
       else await saveRestore(tx, saved as Restore)
       if (!isOver(saved)) return true
@@ -237,42 +272,4 @@ export class BackupWorker {
       return true
     })
   }
-}
-
-async function activeWork(tx: Tx, regions?: readonly string[]): Promise<Work[]> {
-  const backups = (await listActiveBackups(tx)).map((of): Work => ({ kind: 'backup', id: of.backupId, of }))
-  const restores = (await listActiveRestores(tx)).map(
-    (of): Work => ({ kind: 'restore', id: of.restoreId, of }),
-  )
-  const work: Work[] = []
-  for (const one of [...backups, ...restores]) {
-    const region = one.of.region ?? (await regionsOfEnvironment(tx, one.of.appEnvId))?.region
-    // Any control plane may end the work that a deleted environment left.
-    if (regions === undefined || region === undefined || regions.includes(region)) work.push(one)
-  }
-  return work.sort((a, b) => (a.of.createdAt < b.of.createdAt ? -1 : 1))
-}
-
-/** Adds an entry to the environment's history, if the environment still exists. */
-async function note(tx: Tx, { kind, of }: Work, saved: Backup | Restore, now: string): Promise<void> {
-  if (!(await findEnvironment(tx, { appEnvId: of.appEnvId }))) return
-  await insertActivity(tx, of.appEnvId, {
-    activity: kind === 'backup' ? 'BACKUP' : 'RESTORE',
-    contentId: null,
-    version: null,
-    status: saved.status === 'SUCCEEDED' ? 'DONE' : 'FAILED',
-    timestamp: now,
-    userId: of.createdBy,
-    gitCommitId: null,
-    details: saved.failure === null ? of.backupId : `${of.backupId}: ${saved.failure}`,
-  })
-}
-
-/** The public failure text; null if only the log may contain the error. */
-function failureText(error: unknown): string | null {
-  if (error instanceof EngineFailure) return error.message
-  if (error instanceof AppError) return `${error.message} ${error.details ?? ''}`.trim()
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk of the platform is full. Free some space.'
-  return null
 }

@@ -1,4 +1,5 @@
 import { type Clock, readBootTime } from '../../clock.ts'
+import type { CopyLimits } from '../../domain/backups/backup.ts'
 import { AppError, logLevelOf } from '../../errors.ts'
 import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
@@ -55,6 +56,7 @@ export interface ClusterRegionDeps {
   backups: BackupStore
   nodeName: string
   clockScale: number
+  copyLimits?: CopyLimits
 }
 
 /**
@@ -105,7 +107,7 @@ export class ClusterRegion {
       usage: this.#usage,
     })
     this.#backups = new BackupWorker({
-      ...{ db, clock, log, secrets, masks, files: deps.backups, regions: [region] },
+      ...{ db, clock, log, secrets, masks, files: deps.backups, regions: [region], limits: deps.copyLimits },
       engineOf: () => engine,
       moved: wake,
     })

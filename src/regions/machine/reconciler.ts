@@ -1,4 +1,5 @@
 import { type Cancel, type Clock, readBootTime } from '../../clock.ts'
+import type { CopyLimits } from '../../domain/backups/backup.ts'
 import type { BootTime } from '../../domain/boot-clock.ts'
 import { defaultKeptVersions } from '../../domain/environments/kept-images.ts'
 import type { Engine, EngineContainer } from '../../engines/engine.ts'
@@ -50,6 +51,7 @@ interface ReconcilerDeps {
   stabilityScale?: number
   /** Deployed versions whose images stay for a rollback; default 10. */
   keptVersions?: number
+  copyLimits?: CopyLimits
   /** A clock that never steps and outlives restarts; the machine's own when left out. */
   bootTime?: () => BootTime
 }
@@ -102,7 +104,10 @@ export class Reconciler {
     const work = { ...common, engineOf, regions: scope?.regions }
     const keptVersions = deps.keptVersions ?? defaultKeptVersions
     this.#images = new ImageCollector({ ...work, keptVersions })
-    this.#backups = new BackupWorker({ ...work, masks, files: deps.backups, moved: (id) => this.#wake([id]) })
+    this.#backups = new BackupWorker({
+      ...{ ...work, masks, files: deps.backups, limits: deps.copyLimits },
+      moved: (id) => this.#wake([id]),
+    })
     this.#jobs = new JobScheduler({
       ...work,
       clockScale: deps.clockScale ?? 1,

@@ -40,7 +40,13 @@ export class LeasedRegion implements LeasedWork {
       clock,
       pass: async () => {
         const logs = await this.#openLogs()
-        const work = cluster({ ...platform, db, logs, clockScale: config.clockScale })
+        const work = cluster({
+          ...platform,
+          db,
+          logs,
+          clockScale: config.clockScale,
+          copyLimits: config.copyLimits,
+        })
         // A single control plane has one evaluator for the alerts of all regions.
         const starting = this.#isShared ? [work, evaluatorOf(db, [region])] : [work]
         for (const one of starting) one.start()

@@ -25,6 +25,7 @@ export function reconcilerOf(platform: Platform, measuring: Measuring, gateway: 
     routes: gateway.link,
     clockScale: platform.config.clockScale,
     keptVersions: platform.config.keptVersions,
+    copyLimits: platform.config.copyLimits,
     engines: new Map(own.map(({ region, engine }) => [region, engine])),
   })
 }

@@ -70,8 +70,9 @@ export async function listBackups(
 }
 
 /** Those that are not finished, oldest first. */
-export async function listActiveBackups(tx: Tx): Promise<Backup[]> {
-  const query = tx.selectFrom('backups').select('record').where('status', 'in', activeStatuses)
+export async function listActiveBackups(tx: Tx, appEnvId?: string): Promise<Backup[]> {
+  let query = tx.selectFrom('backups').select('record').where('status', 'in', activeStatuses)
+  if (appEnvId !== undefined) query = query.where('app_env_id', '=', appEnvId)
   return backupRecord.all(await query.orderBy('created_at').execute())
 }
 
@@ -140,8 +141,9 @@ export async function listRestores(
 }
 
 /** Those that are not finished, oldest first. */
-export async function listActiveRestores(tx: Tx): Promise<Restore[]> {
-  const query = tx.selectFrom('restores').select('record').where('status', 'in', activeStatuses)
+export async function listActiveRestores(tx: Tx, appEnvId?: string): Promise<Restore[]> {
+  let query = tx.selectFrom('restores').select('record').where('status', 'in', activeStatuses)
+  if (appEnvId !== undefined) query = query.where('app_env_id', '=', appEnvId)
   return restoreRecord.all(await query.orderBy('created_at').execute())
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ContainerSpec } from '../../../../src/engines/engine.ts'
 import { folderCopies } from '../../../../src/engines/process/volume-copies.ts'
 import { mountVolumes } from '../../../../src/engines/process/volumes.ts'
-import { eachEntry } from '../../../../src/engines/volume-tar.ts'
+import { checkedTar, eachEntry } from '../../../../src/engines/volume-tar.ts'
 import { removeFolder } from '../../../../testkit/remove-folder.ts'
 
 const { signal } = new AbortController()
@@ -83,4 +83,18 @@ it('a stop ends a backup of a volume at once', async () => {
   })
   await expect(reading).rejects.toThrow('stopped')
   expect(files).toBe(1)
+})
+
+it('a file of two terabytes that holds nothing is refused by its size, before it is read', async () => {
+  mkdirSync(path.join(ofEnvironment(), 'data'), { recursive: true })
+  const sparse = path.join(ofEnvironment(), 'data', 'sparse')
+  writeFileSync(sparse, '')
+  truncateSync(sparse, 2e12)
+  let bytes = 0
+  const copied = async () => {
+    for await (const chunk of checkedTar(folderCopies(dir).dump(spec, signal), { mostBytes: 1e12 }))
+      bytes += chunk.length
+  }
+  await expect(copied()).rejects.toThrow('The data is larger than 1000.00 GB')
+  expect(bytes).toBe(0)
 })
