@@ -1,7 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
-import type { CopyLimits } from '../domain/backups/backup.ts'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
@@ -189,7 +188,7 @@ export interface Config {
   readonly requestLog: 'on' | 'off' | 'with-query'
   /** Deployed versions of an environment whose images stay for a rollback. */
   readonly keptVersions: number
-  readonly copyLimits: CopyLimits
+  readonly copyLimits: { readonly bytes: number; readonly minutes: number }
   readonly clockScale: number
   readonly logLevel: string
 }
@@ -271,7 +270,7 @@ function ratesOf(setting: string): Config['rateLimits'] {
   return writes === undefined || reads === undefined ? null : { writes, reads }
 }
 
-function copyLimitsOf(setting: string): CopyLimits {
+function copyLimitsOf(setting: string): Config['copyLimits'] {
   const [gigabytes = 0, minutes = 0] = (setting.match(/\d+/g) ?? []).map(Number)
   return { bytes: gigabytes * 1e9, minutes }
 }

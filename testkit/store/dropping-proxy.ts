@@ -1,6 +1,6 @@
 import net from 'node:net'
 
-/** Passes a Unix socket on under another path, until it is told to drop every byte while connections stay open. */
+/** Passes a Unix socket on under another path, until `drops` makes it drop every byte while connections stay open. */
 export class DroppingProxy {
   drops = false
   readonly #server: net.Server

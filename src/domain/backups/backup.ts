@@ -65,8 +65,8 @@ export function newRestore(
 
 /** Most bytes of one copy before compression, and how long it may take. */
 export interface CopyLimits {
-  bytes: number
-  minutes: number
+  readonly bytes: number
+  readonly minutes: number
 }
 
 export const defaultCopyLimits: CopyLimits = { bytes: 256e9, minutes: 120 }

@@ -1,7 +1,7 @@
 import { counted } from '../../amounts.ts'
 
 /** Copies at once. One place is kept for the other accounts. */
-export const copyPlaces = 3
+const copyPlaces = 3
 
 interface Copy {
   id: string

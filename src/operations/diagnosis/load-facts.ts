@@ -68,11 +68,8 @@ export async function loadFacts(
   }
   return async (after) => {
     const { saved, applied } = target.environment
-    const mask = await evidenceMask(context, after, target.environment, [
-      saved,
-      applied,
-      ...rollouts.map(({ settings }) => settings),
-    ])
+    const known = [saved, applied, ...rollouts.map((one) => one.settings)]
+    const mask = await evidenceMask(context, after, target.environment, known)
     const logs = await readOrNull(() => loadOutput(after, context, appEnvId, history, jobLog))
     await after.pause()
     const masked = (lines: readonly LogLine[] = []) =>

@@ -5,7 +5,7 @@ import type { CopyLimits } from '../../domain/backups/backup.ts'
 import { EngineFailure } from '../../engines/engine.ts'
 import { tooLarge } from '../../engines/volume-tar.ts'
 
-/** A copy that ends when it takes too long or becomes too large, when nobody wants it any more, and with the program. */
+/** A copy that ends when it takes too long or becomes too large, when it is not wanted any more, and with the program. */
 export class LimitedCopy {
   readonly signal: AbortSignal
   readonly #limits: CopyLimits

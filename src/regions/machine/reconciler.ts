@@ -24,7 +24,7 @@ import { EnvironmentWorker } from './environment-worker.ts'
 import { ImageCollector } from './image-collector.ts'
 import type { MetricTarget } from './metric-targets.ts'
 import { type MachineScope, OwnEnvironments } from './own-environments.ts'
-import { RegionEngines } from './region-engines.ts'
+import { groupByEnvironment, RegionEngines } from './region-engines.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 const lookEveryMs = 2_000
@@ -104,10 +104,8 @@ export class Reconciler {
     const work = { ...common, engineOf, regions: scope?.regions }
     const keptVersions = deps.keptVersions ?? defaultKeptVersions
     this.#images = new ImageCollector({ ...work, keptVersions })
-    this.#backups = new BackupWorker({
-      ...{ ...work, masks, files: deps.backups, limits: deps.copyLimits },
-      moved: (id) => this.#wake([id]),
-    })
+    const copies = { masks, files: deps.backups, limits: deps.copyLimits }
+    this.#backups = new BackupWorker({ ...work, ...copies, moved: (id) => this.#wake([id]) })
     this.#jobs = new JobScheduler({
       ...work,
       clockScale: deps.clockScale ?? 1,
@@ -295,11 +293,4 @@ export class Reconciler {
     this.#loops.get(appEnvId)?.close()
     this.#loops.delete(appEnvId)
   }
-}
-
-function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {
-  const groups = new Map<string, EngineContainer[]>()
-  for (const container of containers)
-    groups.set(container.appEnvId, [...(groups.get(container.appEnvId) ?? []), container])
-  return groups
 }

@@ -50,3 +50,10 @@ export class RegionEngines {
     for (const engine of this.all) await engine.remove(containerName)
   }
 }
+
+export function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {
+  const groups = new Map<string, EngineContainer[]>()
+  for (const container of containers)
+    groups.set(container.appEnvId, [...(groups.get(container.appEnvId) ?? []), container])
+  return groups
+}

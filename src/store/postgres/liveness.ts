@@ -11,7 +11,7 @@ interface Waiting {
 }
 
 /**
- * Notices a server that keeps its connections but answers nothing: one that is stopped, or behind a network that drops
+ * Detects a server that keeps its connections but answers nothing: one that is stopped, or behind a network that drops
  * packets. A slow query alone proves nothing, so a connection of its own asks for a number. While the server is away,
  * work fails at once.
  */
