@@ -1,8 +1,9 @@
 import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import type { DockerPreset } from '../contract/fields.ts'
+import { detectPreset } from '../domain/apps/detect-preset.ts'
 import { generatedDockerfile } from '../domain/apps/generated-dockerfile.ts'
-import { generatesDockerfile, isFunction } from '../domain/apps/presets.ts'
+import { generatesDockerfile, isFunction, isRegularApp } from '../domain/apps/presets.ts'
 import { EngineFailure } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import { readSourceFacts } from './read-source.ts'
@@ -40,7 +41,8 @@ export async function chooseDockerfile(options: {
     const content = await generate(context, options)
     return { content, logLine: `Building with a Dockerfile generated for ${preset}:\n${shown(content)}` }
   }
-  throw missing(options.contextDir === '.' ? file : path.posix.join(options.contextDir, file), preset)
+  const place = options.contextDir === '.' ? file : path.posix.join(options.contextDir, file)
+  throw missing(place, preset, options.dockerfilePath === null ? await detected(context) : null)
 }
 
 async function generate(
@@ -62,13 +64,23 @@ async function generate(
   }
 }
 
-function missing(file: string, preset: DockerPreset): EngineFailure {
+/** The preset that the source needs, for advice. */
+async function detected(context: string): Promise<string | null> {
+  const found = await readSourceFacts(context).then(detectPreset, () => null)
+  return found && `dockerPreset ${found.preset} (${found.why})`
+}
+
+function missing(file: string, preset: DockerPreset, fitting: string | null): EngineFailure {
   const why = isFunction(preset)
     ? 'Functions need their own Dockerfile (F6): presets do not generate one for them.'
     : `The ${preset} preset generates none.`
+  const advice =
+    fitting !== null && isRegularApp(preset)
+      ? `Set ${fitting} with update-app, then call redeploy-app-env; or add a Dockerfile.`
+      : 'Add one, or set dockerfilePath, contextDir or customDockerfileContent with update-app.'
   return new EngineFailure(
     'no Dockerfile',
-    `The source has no Dockerfile at ${JSON.stringify(file)}. ${why} Add one, or set dockerfilePath, contextDir or customDockerfileContent with update-app.`,
+    `The source has no Dockerfile at ${JSON.stringify(file)}. ${why} ${advice}`,
   )
 }
 

@@ -163,6 +163,15 @@ export class CliCommand extends Command {
     return this.error(`Unknown option '${name}'${suggestion(meant, known)}`)
   }
 
+  /** Called by commander before it looks at the words: the help of a command that does not exist is an error. */
+  _outputHelpIfRequested(args: readonly string[]): void {
+    const asks = args.some((word) => word === '--help' || word === '-h')
+    if (!asks) return
+    if (this.commands.length > 0 && this.args[0] !== undefined && !this.args[0].startsWith('-'))
+      this.unknownCommand()
+    this.help()
+  }
+
   /** Called by commander for a word that is no subcommand. */
   unknownCommand(): never {
     const word = this.args[0] ?? ''

@@ -1,6 +1,8 @@
+import type { Client } from '../client/client.ts'
 import { createAppEnv, getAppEnv } from '../contract/app-envs.ts'
 import { createApp, deleteApp } from '../contract/apps.ts'
 import { databasePresetNames } from '../contract/fields.ts'
+import type { RawInputOf } from '../contract/operation.ts'
 import { listRegions } from '../contract/regions.ts'
 import { AppError } from '../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, type Options, print } from './command.ts'
@@ -29,16 +31,8 @@ export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): voi
     const accountId = await accountOf(client, options.account)
     const region = options.region ?? (await client.call(listRegions, {})).regions[0]?.region
     const input = { ...inputOf(app, [], options), name, accountId }
-    const { appId } = await client.call(createApp, input)
-    const wanted = { ...inputOf(environment, [], options), accountId, appId, name: options.env, region }
-    const { appEnvId } = await client.call(createAppEnv, wanted).catch(async (error) => {
-      // Delete the app, so that a corrected call can be repeated.
-      await client.call(deleteApp, { appId }).catch((cause) => {
-        const details = `The app ${appId} was created but could not be deleted again. Delete it with longshore apps delete ${appId}.`
-        throw new AppError('invalid', (error as Error).message, { details, cause })
-      })
-      throw error
-    })
+    const wanted = { ...inputOf(environment, [], options), accountId, name: options.env, region }
+    const { appId, appEnvId } = await createWithApp(client, input, wanted)
     const { cliEnvName, status } = await client.call(getAppEnv, { appEnvId })
     print(cli, { appId, appEnvId, cliEnvName, status }, [
       `Created ${cliEnvName}: app ${appId}, environment ${appEnvId}, ${status}.`,
@@ -48,9 +42,27 @@ export function addCreateCommand(program: CliCommand, cli: Cli, done: Done): voi
   })
 }
 
-function nextStep(cliEnvName: string, { dockerPreset = 'CUSTOM', useImage }: Options): string {
+/** Creates an app with an environment; neither if one of the two is refused, so that a corrected call can be repeated. */
+export async function createWithApp(
+  client: Client,
+  app: object,
+  environment: object,
+): Promise<{ appId: string; appEnvId: string }> {
+  const { appId } = await client.call(createApp, app as RawInputOf<typeof createApp>)
+  const wanted = { ...environment, appId } as RawInputOf<typeof createAppEnv>
+  const { appEnvId } = await client.call(createAppEnv, wanted).catch(async (error) => {
+    await client.call(deleteApp, { appId }).catch((cause) => {
+      const details = `The app ${appId} was created but could not be deleted again. Delete it with longshore apps delete ${appId}.`
+      throw new AppError('invalid', (error as Error).message, { details, cause })
+    })
+    throw error
+  })
+  return { appId, appEnvId }
+}
+
+function nextStep(cliEnvName: string, { dockerPreset = 'CUSTOM', useImage, image }: Options): string {
   if (databasePresetNames.some((name) => name === dockerPreset))
     return `Check its status: longshore status ${cliEnvName}`
-  const source = useImage === true ? '--image <reference>' : '--dir <folder>'
+  const source = useImage === true || image !== undefined ? '--image <reference>' : '--dir <folder>'
   return `Deploy to it: longshore deploy --env ${cliEnvName} ${source}`
 }

@@ -6,19 +6,19 @@ import type { Client } from '../../client/client.ts'
 import { systemClock } from '../../clock.ts'
 import { updateFunctionConfig } from '../../contract/app-env-actions.ts'
 import { type AppEnv, getAppEnv } from '../../contract/app-envs.ts'
-import { getApp } from '../../contract/apps.ts'
+import { updateApp } from '../../contract/apps.ts'
 import { deployAppEnvImage, notifyCodeUpload, requestDeployStorageKey } from '../../contract/deployments.ts'
 import { AppError } from '../../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, print } from '../command.ts'
 import { exitCodes } from '../command-io.ts'
 import { type DryRunAnswer, dryRunLines } from '../dry-run.ts'
-import { hostHints } from '../host-hints.ts'
 import type { Connection } from '../local/installation.ts'
 import { createProgress, type Progress, readableDuration } from '../progress.ts'
-import { failureText } from '../rows/words.ts'
+import { checkSource, type PresetChange } from './check-source.ts'
+import { createMissing, type MissingEnvironment, planMissing } from './missing-environment.ts'
 import { addDeployOptions, type DeployOptions, deployOptionsOf } from './options.ts'
 import { listSource, packSource, type SourceListing } from './pack-source.ts'
-import { requireDockerfile } from './require-dockerfile.ts'
+import { reportDeployment } from './report.ts'
 import { uploadArchive } from './upload-archive.ts'
 import { deploymentLog, type WatchEnd, type Watched, watchDeployment } from './watch.ts'
 
@@ -91,7 +91,9 @@ function sayInterrupted({ begun, cli }: Run): void {
 async function deploy(run: Run): Promise<number> {
   const { client, options, progress, signal } = run
   progress.stage('Reading the environment')
-  const appEnv = await client.call(getAppEnv, { ...options.environment }, { signal })
+  const found = await environmentOf(run)
+  if ('effect' in found) return previewMissing(run, found)
+  const appEnv = found
   const config = options.functionConfig
   // A dry run first, so that invalid settings fail before packing and uploading (E3, X3).
   const settings = config
@@ -122,7 +124,31 @@ async function deploy(run: Run): Promise<number> {
   const end = await watchDeployment(watched)
   if (end.kind === 'failed') await showRuntimeLog(watched, end)
   progress.close()
-  return report(run, appEnv, begun, end)
+  return reportDeployment(run, appEnv, begun, end)
+}
+
+/** The environment, which is created if it does not exist; for a dry run what would be created. */
+async function environmentOf(run: Run): Promise<AppEnv | MissingEnvironment> {
+  const { client, options, progress, signal, cli } = run
+  try {
+    return await client.call(getAppEnv, { ...options.environment }, { signal })
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind !== 'not-found') throw error
+    const missing = await planMissing(client, options)
+    if (!missing) throw error
+    if (options.dryRun) return missing
+    progress.close()
+    const appEnv = await createMissing(client, cli, missing, options, error)
+    progress.done(`Created ${appEnv.cliEnvName}`)
+    return appEnv
+  }
+}
+
+function previewMissing({ progress, cli }: Run, { effect }: MissingEnvironment): number {
+  progress.close()
+  const effects = [`${effect}.`, 'Deploys to it.']
+  print(cli, { dryRun: true, effects, changes: [] }, dryRunLines({ effects, changes: [] }))
+  return exitCodes.done
 }
 
 /** Every check that comes before an upload. */
@@ -135,10 +161,15 @@ async function previewDeploy(run: Run, appEnv: AppEnv, settings: unknown): Promi
   if ('image' in source) {
     deployment = await client.call(deployAppEnvImage, { appEnvId, image: source.image }, dryRun)
   } else {
-    const listing = await checkedSource(run, appEnv, source.dir)
+    const { listing, preset } = await checkedSource(run, appEnv, source.dir)
     await client.call(requestDeployStorageKey, { appEnvId, fileExtension: '.tgz' }, dryRun)
     const size = `${listing.files.length} files, ${readableBytes(listing.bytes)}`
-    deployment = { effects: [`Uploads ${size}, builds them, and deploys the result without downtime.`] }
+    deployment = {
+      effects: [
+        ...(preset ? [`Gives the app the preset ${preset.dockerPreset}, because ${preset.why}.`] : []),
+        `Uploads ${size}, builds them, and deploys the result without downtime.`,
+      ],
+    }
   }
   progress.close()
   const parts = [settings, deployment] as DryRunAnswer[]
@@ -157,7 +188,8 @@ async function deployImage(run: Run, { appEnvId }: AppEnv, image: string) {
 async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
   const { client, progress, signal, connection } = run
   const { appEnvId } = appEnv
-  const listing = await checkedSource(run, appEnv, dir)
+  const { listing, preset } = await checkedSource(run, appEnv, dir)
+  if (preset) await setPreset(run, preset)
   const folder = await mkdtemp(path.join(os.tmpdir(), 'longshore-deploy-'))
   try {
     const packed = await pack(run, listing, path.join(folder, 'source.tgz'))
@@ -181,12 +213,15 @@ async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
   }
 }
 
-async function checkedSource(run: Run, appEnv: AppEnv, dir: string): Promise<SourceListing> {
-  run.progress.stage(`Reading ${dir}`)
+async function checkedSource({ client, progress, signal }: Run, appEnv: AppEnv, dir: string) {
+  progress.stage(`Reading ${dir}`)
   const listing = await listSource(dir)
-  const dockerfile = await dockerfileOf(run, appEnv)
-  if (dockerfile !== null) requireDockerfile(listing, dockerfile, appEnv.isFunction)
-  return listing
+  return { listing, preset: await checkSource(client, listing, appEnv, signal) }
+}
+
+async function setPreset({ client, progress, signal }: Run, { why, ...change }: PresetChange): Promise<void> {
+  await client.call(updateApp, change, { signal })
+  progress.done(`There is no Dockerfile, and ${why}: the app now has the preset ${change.dockerPreset}`)
 }
 
 async function pack({ progress, signal }: Run, listing: SourceListing, file: string) {
@@ -212,73 +247,8 @@ async function saveFunctionConfig(
   progress.done('Saved the function settings; they take effect with this deployment')
 }
 
-/** Expected path of the Dockerfile in the source; null when the platform generates it. */
-async function dockerfileOf({ client, signal }: Run, appEnv: AppEnv): Promise<string | null> {
-  if (!['CUSTOM', 'FUNCTION', 'JOB'].includes(appEnv.dockerPreset)) return null
-  try {
-    const app = await client.call(getApp, { appId: appEnv.appId }, { signal })
-    if (app.customDockerfileContent) return null
-    return path.posix.join(app.contextDir ?? '.', app.dockerfilePath ?? 'Dockerfile')
-  } catch (error) {
-    // An environment token cannot read the app; the platform checks the source itself.
-    if (error instanceof AppError && error.kind === 'forbidden') return null
-    throw error
-  }
-}
-
 /** Shows the container's last output. The build log was already shown during the build. */
 async function showRuntimeLog(watched: Watched, end: WatchEnd): Promise<void> {
   if (['build step', 'no Dockerfile', 'bad archive'].includes(end.deployment.failure?.reason ?? '')) return
   await deploymentLog(watched, 'RUNTIME', 20).show()
-}
-
-function report(
-  run: Run,
-  appEnv: AppEnv,
-  begun: { contentId: string; version: number },
-  end: WatchEnd,
-): number {
-  const { io, json } = run.cli
-  const seconds = Math.round(systemClock.monotonicMs() - run.startedMs) / 1000
-  const took = readableDuration(seconds * 1000)
-  const urls = end.status.hosts.map((host) => host.url)
-  const failure =
-    end.kind === 'serves'
-      ? null
-      : end.kind === 'superseded'
-        ? {
-            reason: 'superseded',
-            message: `Version ${end.deployment.version} replaced it before it served.`,
-          }
-        : (end.deployment.failure ?? { reason: 'unknown', message: 'No reason was recorded.' })
-  const name = appEnv.cliEnvName
-  if (json) {
-    const { contentId, version } = begun
-    const facts = { ok: failure === null, appEnvId: appEnv.appEnvId, envName: name, contentId, version }
-    const servingVersion = end.status.currentVersion
-    io.stdout.write(`${JSON.stringify({ ...facts, servingVersion, urls, seconds, failure })}\n`)
-  } else if (failure === null) {
-    io.stdout.write(
-      `Deployed ${name} version ${begun.version} in ${took}${urls.length > 0 ? `: ${urls.join(' ')}` : ''}\n`,
-    )
-    const hints = appEnv.isJob ? [runHint(appEnv)] : hostHints(urls, run.connection.url)
-    for (const line of hints) io.stderr.write(`${line}\n`)
-  } else {
-    const { status, currentVersion } = end.status
-    const serving =
-      currentVersion === null || status === 'STOPPED'
-        ? 'No version is serving.'
-        : `Version ${currentVersion} still serves.`
-    io.stdout.write(`Failed ${name} version ${begun.version} after ${took}: ${failureText(failure, name)}\n`)
-    const next = end.kind === 'failed' ? ` longshore why ${name} shows the cause and the next step.` : ''
-    io.stderr.write(`${serving}${next}
-`)
-  }
-  return failure === null ? exitCodes.done : exitCodes.failed
-}
-
-/** A job takes no command from its image: without one of its own, each run names it. */
-function runHint({ cliEnvName, effectiveJobConfig }: AppEnv): string {
-  const own = effectiveJobConfig?.command?.value
-  return `Start a run: longshore jobs run ${cliEnvName}${own ? '' : ' -- <command>'}`
 }

@@ -1,6 +1,6 @@
 import { image } from '../../contract/fields.ts'
 import { type FunctionConfigInput, functionConfig } from '../../contract/function-config.ts'
-import { type CliCommand, environmentRef, type Options } from '../command.ts'
+import { type CliCommand, environmentRef, given, type Options, wholeNumber } from '../command.ts'
 import { UsageError } from '../command-io.ts'
 
 export interface DeployOptions {
@@ -11,6 +11,8 @@ export interface DeployOptions {
   /** The given function settings; null if there are none. */
   functionConfig: FunctionConfigInput | null
   dryRun: boolean
+  /** For an environment that does not exist yet. */
+  create: { yes: boolean; account?: string; region?: string; port?: number }
 }
 
 /** Flag (as commander names it) → field of the function settings. */
@@ -45,6 +47,10 @@ export function addDeployOptions(command: CliCommand): CliCommand {
     .option('--fn-idle-timeout <seconds>', 'function: idle seconds before scale to zero, at least 300')
     .option('--fn-min-scale <n>', 'function: min containers; 0 allows scale to zero')
     .option('--fn-max-scale <n>', 'function: max containers')
+    .option('--yes', 'create the app and the environment without a question if they do not exist')
+    .option('--account <account>', 'new app: account, by id or name')
+    .option('--region <region>', 'new environment: longshore regions list shows them (default: the first)')
+    .addOption(wholeNumber('--port <n>', 'new app: port the code listens on'))
     .option('--dry-run', 'check the call and the source, and show what would be deployed; uploads nothing')
     .note(
       'Exit code: 0 when the version serves, 1 when it failed, 2 for a wrong call.' +
@@ -62,6 +68,10 @@ export function deployOptionsOf(environment: string | undefined, flags: Options)
     source: sourceOf(flags.dir as string | undefined, flags.image as string | undefined),
     functionConfig: functionConfigOf(flags),
     dryRun: flags.dryRun === true,
+    create: {
+      yes: flags.yes === true,
+      ...(given({ account: flags.account, region: flags.region, port: flags.port }) as object),
+    },
   }
 }
 

@@ -54,7 +54,9 @@ export function rowCommand(
     if (options.account !== undefined || (!readsEveryAccount && needsAccount(row, fields, words))) {
       words.accountId = await accountOf(client, options.account)
     }
-    const call: RowCall = { cli, client, args, input: await withIds(client, words), options }
+    const input = await withIds(client, words)
+    await extension.resolve?.(client, input, options)
+    const call: RowCall = { cli, client, args, input, options }
     const dryRun = options.dryRun === true
     if (destroys(row)) await confirm(cli, client, row, call.input, dryRun || options.yes === true)
     if (dryRun) return dryRunOf(call, row, extension)

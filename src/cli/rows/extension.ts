@@ -25,6 +25,8 @@ export interface RowExtension {
   everyAccount?: true
   /** Checks the input before the first request, and completes it from the options; throws `UsageError`. */
   prepare?(input: Input, options: Options): void
+  /** Completes the input by reading; after `prepare`. */
+  resolve?(client: Client, input: Input, options: Options): Promise<void>
   /** Waits for the action to end, or reads more: returns the answer to print in place of the first one. */
   complete?(call: RowCall, answer: never): Promise<unknown>
   /** The answer in lines, if the general rendering is not enough. */

@@ -1,12 +1,12 @@
 import { Option } from 'commander'
 import type { Client } from '../../client/client.ts'
-import { getAppEnv, listAppEnvs } from '../../contract/app-envs.ts'
+import { listAppEnvs } from '../../contract/app-envs.ts'
 import { operations } from '../../contract/index.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { newAlertExtension } from '../alerts/create.ts'
 import { alertListExtension } from '../alerts/list.ts'
 import { backupListExtension, newBackupExtension } from '../backup.ts'
-import { environmentRef, type Options, repeated } from '../command.ts'
+import type { Options } from '../command.ts'
 import { UsageError } from '../command-io.ts'
 import { envLines } from '../env-lines.ts'
 import { healthReport } from '../health-report.ts'
@@ -14,7 +14,6 @@ import { printable } from '../progress.ts'
 import { renderTable } from '../render.ts'
 import { newTokenExtension } from '../token.ts'
 import type { RowExtension } from './extension.ts'
-import { namedValue } from './fields.ts'
 import {
   accessLines,
   accountLines,
@@ -29,13 +28,8 @@ import {
   stateLines,
   testPointExtension,
 } from './reports.ts'
+import { variablesExtension } from './variables.ts'
 import { wordsOf } from './words.ts'
-
-interface NamedValue {
-  name: string
-  value?: string
-  isSecret?: boolean
-}
 
 const extensions: Readonly<Record<string, RowExtension>> = {
   'list-database-presets': { render: presetLines },
@@ -60,32 +54,7 @@ const extensions: Readonly<Record<string, RowExtension>> = {
   'list-job-runs': { render: runLines },
   'get-job-run': { render: runDetails },
   'cancel-job-run': { render: cancelLines },
-  'update-app-env-variables': {
-    options: [
-      repeated(
-        '--set-plain <NAME=value>',
-        'like --set, but readable by everyone who can see the environment',
-      ),
-      repeated(
-        '--set-from <NAME=environment.field>',
-        'a value that is never shown: url, host, port, user, password or name of a database, or a variable of an environment',
-      ),
-    ],
-    prepare(input, { setPlain = [], setFrom = [] }) {
-      const plain = (setPlain as string[]).map((word) => {
-        const { name, value } = namedValue('--set-plain', word)
-        return { name, value, isSecret: false }
-      })
-      const added = [...plain, ...(setFrom as string[]).map(reference)]
-      if (added.length > 0) input.set = [...((input.set as NamedValue[] | undefined) ?? []), ...added]
-      if (input.set === undefined && input.unset === undefined) {
-        throw new UsageError(
-          'give at least one --set NAME=value, --set-plain NAME=value, --set-from NAME=environment.field or --unset NAME; longshore envs get shows the variables',
-        )
-      }
-    },
-    after: storedAs,
-  },
+  'update-app-env-variables': variablesExtension,
   'update-member-env-access': {
     options: [new Option('--full-access', 'let the member access every environment')],
     prepare({ allowedAppEnvIds }, { fullAccess }) {
@@ -95,18 +64,6 @@ const extensions: Readonly<Record<string, RowExtension>> = {
       }
     },
   },
-}
-
-/** `NAME=environment.field`; names of environments have no dot. */
-function reference(word: string): { name: string; from: { envName: string; field: string } } {
-  const { name, value } = namedValue('--set-from', word)
-  const [, envName, field] = /^([^.]+)\.([^.]+)$/.exec(value) ?? []
-  if (envName === undefined || field === undefined) {
-    throw new UsageError(
-      `--set-from takes NAME=environment.field, such as --set-from ${name}=shopdb-prod.url`,
-    )
-  }
-  return { name, from: { envName, field } }
 }
 
 export function extensionOf(row: Operation): RowExtension {
@@ -131,23 +88,6 @@ export function emptyHint(row: Operation): string {
     .map(({ id }) => wordsOf(id))
     .find((words) => words[0] === noun && words[1] === 'create')
   return maker ? `Make one: longshore ${maker.join(' ')} --help shows how.` : ''
-}
-
-/** The variables of a call that are secret now: the default differs for new and known ones. */
-async function storedAs(client: Client, { appEnvId, envName, set }: Options): Promise<string[]> {
-  const named = new Set(((set as NamedValue[] | undefined) ?? []).map(({ name }) => name))
-  if (named.size === 0) return []
-  const ref = environmentRef(String(appEnvId ?? envName))
-  const { envVars } = await client.call(getAppEnv, ref)
-  const names = (isSecret: boolean) =>
-    envVars.filter((one) => named.has(one.name) && one.isSecret === isSecret).map(({ name }) => name)
-  const [secret, plain] = [names(true), names(false)]
-  return [
-    ...(secret.length > 0
-      ? [`Stored as secret: ${secret.join(', ')} (--set-plain stores a readable value).`]
-      : []),
-    ...(plain.length > 0 ? [`Stored readable: ${plain.join(', ')}.`] : []),
-  ]
 }
 
 /** The environments of an app: an app itself has no status. */

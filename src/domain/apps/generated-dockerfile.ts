@@ -1,23 +1,7 @@
 import type { DockerPreset } from '../../contract/fields.ts'
 import { AppError } from '../../errors.ts'
+import type { PackageFacts, SourceFacts } from './source-facts.ts'
 import { staticServerJs } from './static-server.ts'
-
-/** Facts about a source; paths are relative to the context folder, with `/`. */
-export interface SourceFacts {
-  /** Files in the context folder and one folder below it. */
-  files: ReadonlySet<string>
-  packageJson: PackageFacts | null
-}
-
-export interface PackageFacts {
-  scripts: Record<string, string>
-  main: string | null
-  /** `packageManager`, such as `pnpm@9.1.0`. */
-  packageManager: string | null
-  hasDependencies: boolean
-  /** Workspaces or `file:` dependencies: installing needs more of the source than package.json. */
-  needsWholeSource: boolean
-}
 
 interface GeneratedDockerfileOptions {
   /** Base image with node and npm. */
@@ -76,7 +60,7 @@ function managerOf(
 /** Dependencies are installed before the source is copied, so that a code change does not reinstall them. */
 function installSteps(source: SourceFacts, facts: PackageFacts): string[] {
   const manager = managerOf(source, facts)
-  if (!facts.hasDependencies && !manager.locked) return ['COPY . .']
+  if (facts.dependencies.size === 0 && !manager.locked) return ['COPY . .']
   const install = `RUN ${installCommand(manager, facts)}`
   const runsOwnCode = ['preinstall', 'install', 'postinstall', 'prepare'].some(
     (script) => script in facts.scripts,
@@ -115,7 +99,7 @@ function buildStep(preset: DockerPreset, { packageJson }: SourceFacts): string |
   return preset === 'NEXT_JS' ? 'RUN node_modules/.bin/next build' : null
 }
 
-const usualEntries = [
+export const usualEntries = [
   'server.js',
   'index.js',
   'app.js',
@@ -150,7 +134,7 @@ function startCommand(preset: DockerPreset, { files, packageJson }: SourceFacts)
 }
 
 const builtFolders = ['dist', 'build', 'out', '_site', 'public', 'www']
-const sourceFolders = ['public', 'dist', 'build', 'out', '_site', 'www', 'site', 'static', 'docs', '.']
+export const staticFolders = ['public', 'dist', 'build', 'out', '_site', 'www', 'site', 'static', 'docs', '.']
 
 function staticStart({ files }: SourceFacts, isBuilt: boolean): string[] {
   const holdsIndex = (folder: string) => files.has(folder === '.' ? 'index.html' : `${folder}/index.html`)
@@ -158,11 +142,11 @@ function staticStart({ files }: SourceFacts, isBuilt: boolean): string[] {
     ? builtFolders
     : files.has('index.html')
       ? ['.']
-      : sourceFolders.filter(holdsIndex).slice(0, 1)
+      : staticFolders.filter(holdsIndex).slice(0, 1)
   if (folders.length === 0) {
     throw lacks(
       'an index.html',
-      `Put it in the source's root or in ${sourceFolders.slice(0, 2).join(' or ')}, or add a build script.`,
+      `Put it in the source's root or in ${staticFolders.slice(0, 2).join(' or ')}, or add a build script.`,
     )
   }
   return ['node', '-e', staticServerJs, isBuilt ? 'app' : 'site', ...folders]

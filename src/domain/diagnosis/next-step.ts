@@ -1,5 +1,6 @@
 import type { DiagnosisCause, Finding } from '../../contract/diagnosis.ts'
 import type { Facts } from './facts.ts'
+import { listenHint } from './listen-hint.ts'
 
 type Step = string | ((facts: Facts, finding: Finding) => string)
 
@@ -15,7 +16,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'git-fetch': `Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo, ${again}.`,
   'lost-upload': 'Upload the source again with request-deploy-storage-key.',
   'bad-archive': 'Pack plain files and folders as .tgz or .zip, and upload again.',
-  'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}.`,
+  'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}; or set a dockerPreset that brings one with update-app, then redeploy-app-env.`,
   'lock-file': lockFileStep,
   'build-out-of-memory':
     'Use less memory in the build, or build elsewhere and deploy the image with deploy-app-env-image.',
@@ -40,7 +41,8 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
       ? 'Correct the command with update-job-config: it names a program of the image, or a file of it.'
       : `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
   'loopback-bind': listenStep,
-  'wrong-port': listenStep,
+  'wrong-port': (facts) =>
+    `Set the port that it listens on with update-app, then redeploy-app-env. Or: ${listenStep(facts)}`,
   'start-timeout': (facts) => `get-logs shows what it waits for. ${listenStep(facts)}`,
   'exits-at-once': `get-logs shows its output. A program that serves keeps running; correct it, ${again}.`,
   'crash-loop': `get-logs shows its output; correct the program, ${again}.`,
@@ -89,9 +91,13 @@ function imageStep({ kind, latest }: Facts): string {
   return 'Check the name, the tag and the access to the registry, then deploy the image again with deploy-app-env-image.'
 }
 
-function listenStep({ port }: Pick<Facts, 'port'>): string {
+function listenStep({
+  port,
+  failedLog,
+  servingLog,
+}: Pick<Facts, 'port' | 'failedLog' | 'servingLog'>): string {
   const expected = port === null ? 'the port in PORT' : `the port in PORT (the app declares ${port})`
-  return `Listen on ${expected} on 0.0.0.0, in Node with server.listen(process.env.PORT, "0.0.0.0"), ${again}.`
+  return `Listen on ${expected} on 0.0.0.0, ${listenHint([...failedLog, ...servingLog])}, ${again}.`
 }
 
 const lockTools: readonly (readonly [RegExp, string])[] = [

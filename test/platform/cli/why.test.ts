@@ -27,7 +27,8 @@ function findingOf(cause: DiagnosisCause, kind: Facts['kind'], latest: unknown):
     evidence: [{ source: 'deployment', at: null, text: 'It ended. get-logs shows its output.' }],
     fix: null,
   }
-  const facts = { kind, port: 3000, latest, databases: [] } as unknown as Facts
+  const logs = { failedLog: [], servingLog: [] }
+  const facts = { kind, port: 3000, latest, databases: [], ...logs } as unknown as Facts
   return withNextStep(facts, finding)
 }
 

@@ -2,8 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { factsOf } from '../../../src/cli/deploy/check-source.ts'
 import { listSource } from '../../../src/cli/deploy/pack-source.ts'
 import { dockerfileExample, requireDockerfile } from '../../../src/cli/deploy/require-dockerfile.ts'
+import { sourceFacts } from '../../../src/domain/apps/source-facts.ts'
 
 let root: string
 beforeEach(async () => {
@@ -22,7 +24,7 @@ describe('the Dockerfile', () => {
   const thrown = async (dockerfile: string, isFunction = true) => {
     const listing = await listSource(root)
     try {
-      requireDockerfile(listing, dockerfile, isFunction)
+      requireDockerfile(listing, await factsOf(listing, path.dirname(dockerfile)), dockerfile, isFunction)
       return null
     } catch (error) {
       return error
@@ -54,8 +56,14 @@ describe('the Dockerfile', () => {
     [['requirements.txt', 'main.py'], /FROM python:[\s\S]*-r requirements.txt\nCMD \["python", "main.py"\]$/],
     [['app.py'], /FROM python:\S+\nWORKDIR \/app\nCOPY \. \.\nCMD \["python", "app.py"\]$/],
     [['sub/package-lock.json', 'package.json'], /RUN npm install/],
-  ])('is suggested as %j need it', (names, text) => {
-    const files = names.map((name) => ({ path: name, bytes: 1, executable: false }))
-    expect(dockerfileExample({ files }, '.')).toMatch(text)
+    [['package.json'], /CMD \["npm", "start"\]$/, { scripts: { start: 'tsx src/main.ts' } }],
+    [['package.json', 'index.js'], /CMD \["node", "bin\/www"\]$/, { scripts: { start: 'node bin/www' } }],
+    [['package.json', 'index.js'], /CMD \["node", "lib\/main.js"\]$/, { main: './lib/main.js' }],
+    [['manage.py'], /CMD \["sh", "-c", "python manage.py runserver 0.0.0.0:\$PORT"\]$/],
+    [['Gemfile', 'bin/rails'], /CMD \["sh", "-c", "bin\/rails server -b 0.0.0.0 -p \$PORT"\]$/],
+    [['go.mod'], /RUN go build/],
+  ] as [string[], RegExp, object?][])('is suggested as %j need it', (names, text, packageJson = {}) => {
+    const json = names.includes('package.json') ? JSON.stringify(packageJson) : null
+    expect(dockerfileExample(sourceFacts(names, json))).toMatch(text)
   })
 })

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { DockerPreset } from '../../../src/contract/fields.ts'
-import { generatedDockerfile, type PackageFacts } from '../../../src/domain/apps/generated-dockerfile.ts'
+import { generatedDockerfile } from '../../../src/domain/apps/generated-dockerfile.ts'
+import type { PackageFacts } from '../../../src/domain/apps/source-facts.ts'
 
 const packageFacts: PackageFacts = {
   scripts: {},
   main: null,
   packageManager: null,
-  hasDependencies: true,
+  dependencies: new Set(['express']),
   needsWholeSource: false,
 }
 
@@ -68,7 +69,9 @@ describe('generatedDockerfile', () => {
   })
 
   it('installs nothing where nothing is wanted', () => {
-    expect(lines('NODE_JS', ['server.js'], { hasDependencies: false }).join('\n')).not.toContain('RUN')
+    expect(lines('NODE_JS', ['server.js'], { dependencies: new Set<string>() }).join('\n')).not.toContain(
+      'RUN',
+    )
     expect(lines('NODE_JS', ['index.js'], null)).toContain('CMD ["node","index.js"]')
   })
 

@@ -101,6 +101,7 @@ const allowed: Record<string, readonly string[]> = {
   cli: [
     'client',
     'contract',
+    'domain:port',
     'amounts',
     'errors',
     'http-client',
@@ -130,6 +131,8 @@ const portFiles: Record<string, readonly string[]> = {
   ],
   builds: ['src/builds/content.ts'],
   client: ['src/client/http-send.ts'],
+  // What source needs, also before it is uploaded.
+  domain: ['src/domain/apps/detect-preset.ts', 'src/domain/apps/source-facts.ts'],
   engines: [
     'src/engines/engine.ts',
     'src/engines/line-splitter.ts',

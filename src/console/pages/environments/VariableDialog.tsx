@@ -26,7 +26,7 @@ export function VariableDialog({ name, onClose }: { name: string | null; onClose
     stored: {
       name: name ?? '',
       value: variable && !variable.isSecret ? variable.value : '',
-      type: variable?.type ?? 'BOTH',
+      type: variable?.type ?? 'DEPLOY',
       isSecret: variable?.isSecret ?? true,
     },
     revision,
