@@ -19,15 +19,18 @@ export const consentDecision = z.strictObject({
   email: z.string().max(320).optional(),
   approve: z.boolean(),
   scopes: z.array(scope).max(allScopes.length).default([]),
-  readOnly: z.boolean().default(false),
+  /** The limits. What is left out stays as in the grant that is replaced; without one, it limits nothing. */
+  readOnly: z.boolean().optional(),
   groups: z
     .array(z.enum(toolGroups as [ToolGroup, ...ToolGroup[]]))
     .min(1)
     .max(toolGroups.length)
     .nullable()
-    .default(null),
-  pin: grantedScope.prefault({}),
-  expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
+    .optional(),
+  pin: grantedScope.optional(),
+  expiresAt: z.iso.datetime({ offset: true }).nullable().optional(),
+  /** The grant that the page showed as the one to be replaced; null: none. */
+  replaces: idOf('tok').nullable().optional(),
 })
 export type ConsentDecision = z.output<typeof consentDecision>
 
@@ -44,6 +47,17 @@ interface ConsentClient {
   verifiedHost: string | null
 }
 
+/** The access that the same person gave the same client before. The page starts from it and shows the difference. */
+export interface EarlierGrant
+  extends Required<Pick<ConsentDecision, 'readOnly' | 'groups' | 'pin' | 'expiresAt'>> {
+  tokenId: string
+  scopes: Scope[]
+  /** Scopes that the person left out. */
+  declined: Scope[]
+  /** A step-up: the new access takes its place. */
+  isReplaced: boolean
+}
+
 /** A client's request to a person. If it cannot be granted, only the address that the answer would go to. */
 export type Consent =
   | (ConsentAnswer & { returnsTo: string })
@@ -57,4 +71,5 @@ export type Consent =
       readOnly: boolean
       /** When the session's token expires, which the agent's access cannot outlive; null if it does not. */
       expiresAt: string | null
+      earlier: EarlierGrant | null
     }

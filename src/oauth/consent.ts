@@ -1,5 +1,5 @@
 import { type Clock, timestamp } from '../clock.ts'
-import type { Consent, ConsentAnswer, ConsentDecision } from '../contract/consent.ts'
+import type { Consent, ConsentAnswer, ConsentDecision, EarlierGrant } from '../contract/consent.ts'
 import type { Scope } from '../contract/scopes.ts'
 import { scopesWithin } from '../domain/access/agent-limits.ts'
 import type { OAuthClient } from '../domain/access/oauth-client.ts'
@@ -24,6 +24,7 @@ import {
   returnAddressOf,
 } from './authorization-request.ts'
 import type { OAuthClients } from './clients.ts'
+import { earlierGrantOf } from './earlier-grant.ts'
 import { OAuthError } from './oauth-error.ts'
 import type { CodeRecord } from './token-endpoint.ts'
 
@@ -69,8 +70,11 @@ export class ConsentService {
       return { redirectTo, returnsTo: placeOf(redirectTo) }
     }
     const { client, redirectUri, scopes } = loaded.request
-    const { email } = (await this.#deps.db.read((tx) => findUser(tx, loaded.caller)))!
     const { readOnly, expiresAt } = loaded.caller.token
+    const { email, earlier } = await this.#deps.db.read(async (tx) => ({
+      email: (await findUser(tx, loaded.caller))!.email,
+      earlier: await this.#earlier(tx, loaded.caller, loaded.request),
+    }))
     return {
       client: { clientId: client.clientId, name: client.name, verifiedHost: documentHost(client) },
       returnsTo: placeOf(redirectUri),
@@ -78,7 +82,13 @@ export class ConsentService {
       scopes: scopesWithin(scopes, { readOnly }),
       readOnly,
       expiresAt,
+      earlier,
     }
+  }
+
+  #earlier(tx: Tx, { userId }: UserCaller, { client, scopes }: AuthorizationRequest) {
+    const now = timestamp(this.#deps.clock.wallMs())
+    return earlierGrantOf(tx, { userId, clientId: client.clientId, scopes, now })
   }
 
   async decide(request: ConsentRequest, decision: ConsentDecision): Promise<ConsentAnswer> {
@@ -135,13 +145,20 @@ export class ConsentService {
     const now = timestamp(clock.wallMs())
     const caller = await this.#person(tx, sessionId)
     const { userId, token } = caller
-    const readOnly = decision.readOnly || token.readOnly
+    const earlier = await this.#earlier(tx, caller, wanted)
+    const replaced = earlier?.isReplaced ? earlier : null
+    requireSameReplaced(decision, replaced)
+    const limits = { ...unlimited, ...replaced, ...definedIn(decision) }
+    const readOnly = limits.readOnly || token.readOnly
     const scopes = scopesWithin(
       wanted.scopes.filter((scope) => decision.scopes.includes(scope)),
       { readOnly },
     )
-    await checkRoom(tx, { userId, scopes, now })
+    await checkRoom(tx, { userId, scopes, now, replaces: replaced !== null })
     const { client, redirectUri, challenge } = wanted
+    const declined = [...new Set([...wanted.scopes, ...(replaced?.declined ?? [])])].filter(
+      (scope) => !scopes.includes(scope),
+    )
     const record: CodeRecord = {
       grant: {
         userId,
@@ -149,12 +166,13 @@ export class ConsentService {
         clientName: client.name,
         clientHost: documentHost(client) ?? placeOf(redirectUri),
         scopes,
-        limits: { readOnly, groups: decision.groups, pin: decision.pin },
+        limits: { readOnly, groups: limits.groups, pin: limits.pin, declined },
       },
-      grantExpiresAt: expiryOf(decision.expiresAt ?? undefined, { now, creatorExpiresAt: token.expiresAt }),
+      grantExpiresAt: expiryOf(limits.expiresAt ?? undefined, { now, creatorExpiresAt: token.expiresAt }),
       redirectUri,
       challenge,
       resource: addresses.resource,
+      replaces: replaced?.tokenId ?? null,
     }
     const tokenId = newId('tok')
     const secret: OAuthSecret<CodeRecord> = {
@@ -165,8 +183,15 @@ export class ConsentService {
       expiresAt: timestamp(clock.wallMs() + codeLifeMs),
     }
     await insertOAuthSecret(tx, secret)
-    const { clientId, clientName, limits } = record.grant
-    const after = { tokenId, clientId, clientName, scopes, limits, expiresAt: record.grantExpiresAt }
+    const { clientId, clientName } = record.grant
+    const after = {
+      tokenId,
+      clientId,
+      clientName,
+      scopes,
+      limits: record.grant.limits,
+      expiresAt: record.grantExpiresAt,
+    }
     await insertAuditEntry(
       tx,
       {
@@ -177,7 +202,7 @@ export class ConsentService {
         objectType: 'token',
         objectId: tokenId,
         outcome: 'done',
-        before: null,
+        before: replaced && shownInAudit(replaced, record.grant),
         after,
       },
       secrets,
@@ -192,16 +217,53 @@ export class ConsentService {
   }
 }
 
+const unlimited = {
+  readOnly: false,
+  groups: null,
+  pin: { account: null, app: null, env: null, environments: null },
+  expiresAt: null,
+}
+
+/** The limits that the decision states. */
+function definedIn({ readOnly, groups, pin, expiresAt }: ConsentDecision) {
+  return {
+    ...(readOnly !== undefined && { readOnly }),
+    ...(groups !== undefined && { groups }),
+    ...(pin !== undefined && { pin }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+}
+
+/** The person decided about a difference: it must be the difference that counts now. */
+function requireSameReplaced({ replaces }: ConsentDecision, replaced: EarlierGrant | null): void {
+  if (replaces === undefined || replaces === (replaced?.tokenId ?? null)) return
+  throw new AppError('conflict', 'The access of this program has changed', {
+    details: 'Load this page again to see what it has now.',
+  })
+}
+
+function shownInAudit(
+  { tokenId, scopes, readOnly, groups, pin, declined, expiresAt }: EarlierGrant,
+  { clientId, clientName }: CodeRecord['grant'],
+) {
+  return { tokenId, clientId, clientName, scopes, limits: { readOnly, groups, pin, declined }, expiresAt }
+}
+
 async function checkRoom(
   tx: Tx,
-  { userId, scopes, now }: { userId: string; scopes: readonly Scope[]; now: string },
+  {
+    userId,
+    scopes,
+    now,
+    replaces,
+  }: { userId: string; scopes: readonly Scope[]; now: string; replaces: boolean },
 ): Promise<void> {
   if (scopes.length === 0) {
     throw new AppError('invalid', 'Nothing is allowed', {
       details: 'Choose at least one permission, or cancel.',
     })
   }
-  if (await makeRoomForToken(tx, userId, now)) return
+  if (replaces || (await makeRoomForToken(tx, userId, now))) return
   throw new AppError('invalid', `A user has at most ${mostTokensOfUser} tokens and connected agents`, {
     details: 'Revoke one that is no longer needed on the page Tokens, then try again.',
   })

@@ -67,6 +67,8 @@ export function externalGrants(options: ExternalOptions): FindGrant {
 
 /** Failures of the server's keys, not of the token: they time out, answer another status or no JSON, or are no key set. */
 const keyFailures = ['ERR_JWKS_TIMEOUT', 'ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID']
+/** How far the clocks of the servers may be apart. */
+const toleranceSeconds = 5
 /** The end of the year 9999: later times have no timestamp that compares as text. */
 const lastSecond = 253_402_300_799
 
@@ -81,7 +83,7 @@ async function verified(
     audience: [resource, `${resource}/`],
     algorithms,
     requiredClaims: ['sub', 'exp', 'iat'],
-    clockTolerance: 5,
+    clockTolerance: toleranceSeconds,
     currentDate: new Date(clock.wallMs()),
   }
   try {
@@ -89,7 +91,10 @@ async function verified(
       verifiedByOneOf(token, error, checks),
     )
     const type = (protectedHeader.typ ?? 'at+jwt').toLowerCase().replace('application/', '')
-    return type === 'at+jwt' || type === 'jwt' ? payload : `its type is ${type.slice(0, 40)}`
+    if (type !== 'at+jwt' && type !== 'jwt') return `its type is ${type.slice(0, 40)}`
+    // The library accepts any time of issue, and a revocation ends the tokens that were issued before it.
+    const isFromFuture = payload.iat! * 1000 > clock.wallMs() + toleranceSeconds * 1000
+    return isFromFuture ? 'it was issued in the future' : payload
   } catch (error) {
     if (error instanceof errors.JOSEError && !keyFailures.includes(error.code)) return error.code
     throw away(error)
@@ -182,7 +187,8 @@ async function grantOf(
   if (found === null) return null
   const { user, known } = found
   if (isEnded(known, claims)) return null
-  if (known && isCurrent(known, { user, scopes, expiresAt })) return known
+  const issuedAt = timestamp(Math.max(claims.iat!, 0) * 1000)
+  if (known && isCurrent(known, { user, scopes, expiresAt, issuedAt, now })) return known
   return db.write(async (tx) => {
     const again = await findGrantOfSubject(tx, subject)
     if (isEnded(again, claims)) return null
@@ -200,9 +206,10 @@ async function grantOf(
         groups: null,
         pin: { account: null, app: null, env: null },
       },
+      issuedAt: latest(issuedAt, again?.issuedAt),
     }
     // A token that ends sooner must not end the calls of another one.
-    const until = again?.expiresAt && again.expiresAt > expiresAt ? again.expiresAt : expiresAt
+    const until = latest(expiresAt, again?.expiresAt)
     if (again) await renewGrant(tx, grant, { now, expiresAt: until })
     else await insertGrant(tx, grant, { now, expiresAt, subject })
     return { ...grant, endedAt: again?.endedAt ?? null }
@@ -224,10 +231,17 @@ function isEnded(known: StoredGrant | null, { iat }: JWTPayload): boolean {
 
 function isCurrent(
   known: StoredGrant & { expiresAt: string | null },
-  { user, scopes, expiresAt }: { user: User; scopes: readonly Scope[]; expiresAt: string },
+  token: { user: User; scopes: readonly Scope[]; expiresAt: string; issuedAt: string; now: string },
 ): boolean {
-  const isSame = known.userId === user.userId && known.scopes.join() === scopes.join()
-  return isSame && known.expiresAt !== null && known.expiresAt >= expiresAt
+  const isSame = known.userId === token.user.userId && known.scopes.join() === token.scopes.join()
+  const isListed = known.expiresAt !== null && known.expiresAt >= token.expiresAt
+  // Of interest only while it is ahead of this clock: a revocation in that time must end the token too.
+  return isSame && isListed && (token.issuedAt <= token.now || token.issuedAt <= (known.issuedAt ?? ''))
+}
+
+/** Timestamps compare as text. */
+function latest(one: string, other: string | null | undefined): string {
+  return other && other > one ? other : one
 }
 
 /** Only a verified address counts: others may be those of another person. */

@@ -18,12 +18,15 @@ import {
 import { findToken, grantHash, makeRoomForToken } from '../store/repositories/tokens.ts'
 import { namesResource } from './addresses.ts'
 import { OAuthError } from './oauth-error.ts'
+import { openPair, sealPair, type TokenPair } from './token-pair.ts'
 
 const accessLifeMs = 60 * 60_000
 /** A client that is not used for this long must ask the person again. */
 const refreshLifeMs = 30 * 24 * 60 * 60_000
 /** How soon after `insufficient_scope` a refresh means that the client asks for more. */
 const stepUpMs = 30_000
+/** How long a used refresh token answers the same pair: two windows of one host refresh at the same time. */
+const graceMs = 30_000
 /** Wrong codes and tokens from one address. */
 const failures = { perSecond: 1, burst: 100 }
 /** Refreshes of one sign-in, each of which stores two tokens. Clients refresh once an hour. */
@@ -36,6 +39,8 @@ export interface CodeRecord {
   redirectUri: string
   challenge: string
   resource: string
+  /** The grant that this one replaces (step-up); absent in codes of an earlier version. */
+  replaces?: string | null
 }
 
 /** The resource that an access or refresh token is valid for. */
@@ -53,6 +58,7 @@ interface TokenAnswer {
 
 /** A refusal is returned, not thrown, so that the revocations it causes are stored. */
 type Outcome = TokenAnswer | OAuthError
+type UsableSecret = NonNullable<Awaited<ReturnType<typeof findOAuthSecret>>>
 type Redemption = [hash: string, work: (tx: Tx) => Promise<Outcome>]
 
 export class TokenEndpoint {
@@ -120,18 +126,21 @@ export class TokenEndpoint {
         verifiesChallenge(verifier, record.challenge)
       if (!fits) return wrong('The code is of another client, address or verifier. Ask the person again.')
       if (!isFor(form, record)) return otherResource(record)
+      await this.#endReplaced(tx, record, now)
       // Checked again: the person may have approved several requests at once.
       if (!(await makeRoomForToken(tx, record.grant.userId, now)))
         return wrong(`The person has ${mostTokensOfUser} tokens. Ask them to revoke one, then sign in again.`)
       await insertGrant(tx, { ...record.grant, tokenId }, { now, expiresAt: record.grantExpiresAt })
       await noteOAuthClientUse(tx, clientId, now)
-      return this.#issue(tx, { tokenId, expiresAt: record.grantExpiresAt }, record)
+      const pair = await this.#issue(tx, { tokenId, expiresAt: record.grantExpiresAt }, record)
+      return this.#answer(tx, record.grant, pair)
     }
     return [hash, work]
   }
 
   #refresh(form: URLSearchParams): Redemption {
-    const [hash, clientId] = [tokenHash(one(form, 'refresh_token')), one(form, 'client_id')]
+    const [presented, clientId] = [one(form, 'refresh_token'), one(form, 'client_id')]
+    const hash = tokenHash(presented)
     const work = async (tx: Tx) => {
       const now = this.#at()
       const secret = await findOAuthSecret<TokenRecord>(tx, hash, now)
@@ -139,44 +148,71 @@ export class TokenEndpoint {
       const token = grant && (await findToken(tx, grantHash(grant.tokenId)))
       if (!secret || !grant || !token || isExpired(token.expiresAt, now) || grant.clientId !== clientId)
         return unknownSecret.refresh_token
+      if (!isFor(form, secret.record)) return otherResource(secret.record)
+      // First of all: no other refusal may hide that a token was used twice.
+      const pair = await this.#successorOf(tx, presented, secret)
+      if (pair === 'stolen') return this.#stolen(tx, grant.tokenId, 'The refresh token was used before.')
       // A client that refreshes after `insufficient_scope`, as the official one does, would get the same scopes again and
       // fail; this answer makes it ask the person.
       if (await takeStepUp(tx, grant.tokenId, timestamp(this.#clock.wallMs() - stepUpMs)))
         return wrong('The agent needs more scopes than it has. Ask the person for them.')
-      if (!(await takeOAuthSecret(tx, hash, now)))
-        return this.#stolen(tx, grant.tokenId, 'The refresh token was used before.')
-      if (!isFor(form, secret.record)) return otherResource(secret.record)
+      if (pair !== null) return this.#answer(tx, grant, pair)
       await noteOAuthClientUse(tx, clientId, now)
-      return this.#issue(tx, token, secret.record)
+      const issued = await this.#issue(tx, token, secret.record)
+      await takeOAuthSecret(tx, hash, now, sealPair(issued, presented))
+      return this.#answer(tx, grant, issued)
     }
     return [hash, work]
+  }
+
+  /** The newest pair of a token that was used within the grace; null for one that was not used. */
+  async #successorOf(tx: Tx, presented: string, secret: UsableSecret): Promise<TokenPair | 'stolen' | null> {
+    const graceBegan = timestamp(this.#clock.wallMs() - graceMs)
+    let newest: TokenPair | null = null
+    let used: UsableSecret | null = secret
+    while (used !== null && used.usedAt !== null) {
+      if (used.usedAt <= graceBegan || used.successor === null) return 'stolen'
+      newest = openPair(used.successor, newest?.refresh ?? presented)
+      used = await findOAuthSecret(tx, tokenHash(newest.refresh), this.#at())
+    }
+    return newest
+  }
+
+  /** A step-up: the new grant takes the place of the old one, whose tokens end. */
+  async #endReplaced(tx: Tx, { replaces, grant }: CodeRecord, now: string): Promise<void> {
+    const old = replaces == null ? null : await findGrant(tx, replaces)
+    const isTheirs = old?.userId === grant.userId && old.clientId === grant.clientId
+    if (old && isTheirs && old.endedAt === null) await endGrant(tx, old.tokenId, now)
   }
 
   async #issue(
     tx: Tx,
     { tokenId, expiresAt }: { tokenId: string; expiresAt: string | null },
     { resource }: TokenRecord,
-  ): Promise<TokenAnswer> {
-    const { scopes } = (await findGrant(tx, tokenId))!
+  ): Promise<TokenPair> {
     const nowMs = this.#clock.wallMs()
     const endMs = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
     const issue = async (kind: 'access' | 'refresh', lifeMs: number) => {
       const token = newToken(kind)
       const until = timestamp(Math.min(nowMs + lifeMs, endMs))
-      await insertOAuthSecret(tx, {
-        hash: tokenHash(token),
-        kind,
-        tokenId,
-        record: { resource },
-        expiresAt: until,
-      })
+      const secret = { hash: tokenHash(token), kind, tokenId, record: { resource }, expiresAt: until }
+      await insertOAuthSecret(tx, secret)
       return token
     }
+    return { access: await issue('access', accessLifeMs), refresh: await issue('refresh', refreshLifeMs) }
+  }
+
+  async #answer(
+    tx: Tx,
+    { scopes }: Pick<StoredGrant, 'scopes'>,
+    { access, refresh }: TokenPair,
+  ): Promise<TokenAnswer> {
+    const { expiresAt } = (await findOAuthSecret(tx, tokenHash(access), this.#at()))!
     return {
-      access_token: await issue('access', accessLifeMs),
+      access_token: access,
       token_type: 'Bearer',
-      expires_in: Math.floor(Math.min(accessLifeMs, endMs - nowMs) / 1000),
-      refresh_token: await issue('refresh', refreshLifeMs),
+      expires_in: Math.floor((Date.parse(expiresAt) - this.#clock.wallMs()) / 1000),
+      refresh_token: refresh,
       scope: scopes.join(' '),
     }
   }

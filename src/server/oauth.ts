@@ -47,15 +47,19 @@ export function openOAuth(deps: OAuthDeps): OAuth {
     grantOf: (credential) => credentials.read(credential),
     mcp: {
       challenge: resource.challenge,
-      async needsMore(token) {
+      async needsMore(token, scopes) {
         const grant = credentials.read(token)
         if (grant === null || server === null) return
-        const now = timestamp(deps.clock.wallMs())
-        await deps.db.write((tx) => noteStepUp(tx, grantIn(grant).tokenId, now))
+        const wanted = { at: timestamp(deps.clock.wallMs()), scopes }
+        await deps.db.write((tx) => noteStepUp(tx, grantIn(grant).tokenId, wanted))
       },
       async admit(token, host) {
         const agent = await resource.admit(token, host)
-        return agent && { token: agent.token, limits: limitsOf(agent.grant) }
+        if (agent === null) return null
+        const limits = limitsOf(agent.grant)
+        // An external server decides with scopes alone, and its host may request more of them.
+        if (external !== null) return { token: agent.token, limits: { ...limits, readOnly: false } }
+        return { token: agent.token, limits, declined: agent.grant.limits.declined ?? [] }
       },
     },
   }

@@ -177,6 +177,40 @@ describe.skipIf(noBrowser !== null)(
       await page.context().close()
     })
 
+    it('a step-up starts from the limits of the access, shows what changes, and replaces it', async () => {
+      const user = await fixture.platform.makeUser({ admin: true })
+      const { appEnvId } = await fixture.platform.makeEnvironment()
+      const { cliEnvName } = await fixture.platform.admin.client.call(getAppEnv, { appEnvId })
+      const client = await register('Growing agent')
+      const page = await signedInAt(client.url(), user.token)
+      await page.getByLabel('Where').selectOption({ label: 'Only the account Main' })
+      await page.getByLabel('In this account').selectOption({ label: 'Only some environments' })
+      await page.getByLabel(cliEnvName).check()
+      await page.getByRole('button', { name: 'Allow' }).click()
+      const first = await client.exchange((await answerAt(page)).get('code')!)
+      const { access_token } = (await first.json()) as { access_token: string }
+      expect(await client.statusOf(access_token, 'delete-app-env')).toBe(403)
+
+      const scope = 'environments:read environments:write environments:delete'
+      await page.goto(client.url({ scope }).href)
+      const changes = page.getByRole('region', { name: 'What changes' })
+      await changes.getByText('New: Delete apps, environments and backups').waitFor()
+      expect(await changes.getByRole('listitem').count()).toBe(1)
+      expect(await page.getByLabel(cliEnvName).isChecked()).toBe(true)
+      await page.getByLabel('Where').selectOption({ label: 'Everything you can reach' })
+      await changes.getByText(`Where: 1 environment (${appEnvId}) → everything you can reach`).waitFor()
+      await page.getByLabel('Where').selectOption({ label: 'Only the account Main' })
+      await page.getByLabel('In this account').selectOption({ label: 'Only some environments' })
+      await page.getByLabel(cliEnvName).check()
+      expect(await changes.getByRole('listitem').count()).toBe(1)
+      expect(await axeInBothThemes(page)).toEqual([])
+      await page.getByRole('button', { name: 'Allow' }).click()
+      expect((await client.exchange((await answerAt(page)).get('code')!)).status).toBe(200)
+      const grants = await grantsOf(user.token)
+      expect(grants).toMatchObject([{ agent: { scopes: scope.split(' '), pin: { env: appEnvId } } }])
+      await page.context().close()
+    })
+
     it('tells the program when the person cancels', async () => {
       const page = await signedInAt((await register('Unwanted')).url())
       await page.getByRole('button', { name: 'Cancel' }).click()

@@ -30,6 +30,8 @@ export interface AgentLimits {
   /** Groups of tools; null: all. */
   groups: readonly ToolGroup[] | null
   pin: AgentScope
+  /** Requested scopes that the person left out, so that no call asks again. Absent in grants of an earlier version. */
+  declined?: readonly Scope[]
 }
 
 /** The scopes that remain for an agent that may only read: secrets could allow writes elsewhere (X1). */

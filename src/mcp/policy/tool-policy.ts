@@ -77,7 +77,7 @@ export function refusalOf(tool: ToolFacts, toolPolicy: ToolPolicy): AppError | n
   if (toolPolicy.readOnly && !tool.readOnly) {
     return switchedOff(
       `${name} is switched off: this server is read-only`,
-      'It was started with --read-only. A person can start it without, or make the change themselves.',
+      'A person chose --read-only, or read-only when this agent signed in. They can start or connect it without, or make the change themselves.',
     )
   }
   if (toolPolicy.noDestructive && tool.destructive) {

@@ -13,7 +13,7 @@ import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.t
 import { findUser, insertUser } from '../../store/repositories/users.ts'
 import { type Context, handler, type Outcome } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
-import { checkedAppEnvIds } from './member-access.ts'
+import { checkedAppEnvIds, requireGrantable } from './member-access.ts'
 
 /** Limits of pending invitations, against floods. */
 const mostPending = { ofInviter: 20, ofAccount: 100, ofInvited: 50 }
@@ -31,6 +31,9 @@ export default handler(addMember, async (context, input, { account, membership }
       rule: 'M8',
     })
   }
+  const allowedAppEnvIds = input.allowedAppEnvIds ?? []
+  // An address of their own would be a member with full access.
+  requireGrantable(membership, null, allowedAppEnvIds)
   const { tx, now, caller } = context
   const { accountId } = account
   const known = await findUser(tx, { email: input.email })
@@ -49,7 +52,7 @@ export default handler(addMember, async (context, input, { account, membership }
     userId,
     admin: input.admin,
     manageMembers: input.manageMembers,
-    allowedAppEnvIds: await checkedAppEnvIds(tx, account, input.allowedAppEnvIds ?? []),
+    allowedAppEnvIds: await checkedAppEnvIds(tx, account, allowedAppEnvIds),
     revision: 1,
     invitation: known ? { invitationId: newId('inv'), invitedBy } : null,
   }

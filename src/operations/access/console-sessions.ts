@@ -8,6 +8,7 @@ import {
   deleteConsoleSession,
   deleteConsoleSessionsOfUser,
   findConsoleSession,
+  findTokenOfSession,
   forgetConsoleSessionsBefore,
   hasConsoleLink,
   insertConsoleLink,
@@ -17,6 +18,7 @@ import {
   noteSessionUse,
   takeConsoleLink,
 } from '../../store/repositories/console-sessions.ts'
+import { readOnlyToken } from '../core/authorize.ts'
 import { type Caller, callerOf } from '../core/caller.ts'
 
 const minuteMs = 60_000
@@ -24,7 +26,7 @@ const linkLifeMs = 10 * minuteMs
 /** A session ends after this long without a request, and at the latest `absoluteMs` after sign-in. */
 const idleMs = 4 * 60 * minuteMs
 const absoluteMs = 24 * 60 * minuteMs
-/** Limits for one user: one more ends their longest idle session, or their oldest link. */
+/** Limits for one token: one more ends its longest idle session, or its oldest link, and never those of another token. */
 const [mostSessions, mostLinks] = [50, 20]
 /** Records the last use at most this often: a console reads several times a second, and each record is a write. */
 const noteEveryMs = minuteMs
@@ -45,7 +47,10 @@ export interface ConsoleSessions {
   signIn(by: { code: string } | { token: string }): Promise<SignedIn>
   /** Throws `unauthenticated` unless the session exists and has not expired; records the use. */
   check(sessionId: string): Promise<void>
-  /** Ends this session, or every session and link of its user. Unknown ids are ignored. */
+  /**
+   * Ends this session, or every session and link of its user. Unknown ids are ignored. Throws `forbidden` if a read-only
+   * token opened it: that token must not end what others opened.
+   */
   signOut(sessionId: string, everywhere: boolean): Promise<void>
   /** Deletes expired rows. */
   sweep(): Promise<void>
@@ -60,7 +65,7 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
       const expiresAt = at(linkLifeMs)
       await db.write(async (tx) => {
         const { userId, tokenId } = userOf(await callerOf(tx, { token }, at()))
-        await keepConsoleLinks(tx, userId, mostLinks - 1)
+        await keepConsoleLinks(tx, { userId, tokenId }, mostLinks - 1)
         await insertConsoleLink(tx, { codeHash: tokenHash(code), tokenId, userId, expiresAt })
       })
       return { code, expiresAt }
@@ -76,7 +81,7 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
         const { userId, tokenId } =
           'code' in by ? await spendLink(tx, by.code, now) : userOf(await callerOf(tx, by, now))
         const session = { sessionHash: tokenHash(sessionId), tokenId, userId, usedAt: now, expiresAt }
-        await keepConsoleSessions(tx, userId, mostSessions - 1)
+        await keepConsoleSessions(tx, session, mostSessions - 1)
         await insertConsoleSession(tx, session)
         // Rejects a link whose token was revoked or expired in the meantime.
         await callerOf(tx, { token: sessionId, credential: 'session' }, now)
@@ -97,6 +102,8 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
       const session = await db.read((tx) => findConsoleSession(tx, hash))
       if (!session) return
       await db.write(async (tx) => {
+        if (everywhere && (await findTokenOfSession(tx, hash))?.readOnly)
+          throw readOnlyToken(signOutElsewhere)
         await deleteConsoleSession(tx, hash)
         if (!everywhere) return
         await deleteConsoleLinksOfUser(tx, session.userId)
@@ -113,6 +120,8 @@ async function spendLink(tx: Tx, code: string, now: string): Promise<{ userId: s
   if (link && link.expiresAt > now) return link
   throw linkInvalid()
 }
+
+const signOutElsewhere = 'This session can only end itself. Sign in with another token of yours to end all.'
 
 function linkInvalid(): AppError {
   return new AppError('unauthenticated', 'Sign-in link is not valid', {

@@ -41,3 +41,28 @@ export async function checkedAppEnvIds(
     details: `Unknown: ${listed(unknown)}. Nothing was changed. Send appEnvIds (env_…), not names; list-members with withAppEnvs shows all.`,
   })
 }
+
+/**
+ * A caller cannot grant what they lack: a manager with a list of environments passes on only those of the list, also to
+ * themselves, and only admins configure everything (M6). `before` is the list until now, null for a new member. The list
+ * counts while per-environment access is off, too: it takes effect when that is turned on.
+ */
+export function requireGrantable(
+  granter: Membership,
+  before: readonly string[] | null,
+  after: readonly string[],
+): void {
+  const own = granter.allowedAppEnvIds
+  if (granter.admin || own.length === 0 || before?.length === 0) return
+  const beyond = after.filter((id) => !own.includes(id) && !before?.includes(id))
+  if (after.length > 0 && beyond.length === 0) return
+  throw ownAccessRestricted(
+    after.length === 0
+      ? 'Full access is more than your own. Send appEnvIds of your own list, or ask an admin of the account.'
+      : `Not on your own list: ${listed(beyond)}. Nothing was changed; ask an admin of the account.`,
+  )
+}
+
+export function ownAccessRestricted(details: string): AppError {
+  return new AppError('forbidden', 'Your own access is restricted', { details, rule: 'M8' })
+}

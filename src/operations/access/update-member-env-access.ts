@@ -2,11 +2,12 @@ import { updateMemberEnvAccess } from '../../contract/members.ts'
 import { type Membership, updateMembership } from '../../store/repositories/accounts.ts'
 import { listEnvironmentIds } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
-import { checkedAppEnvIds, envAccessResponse } from './member-access.ts'
+import { checkedAppEnvIds, envAccessResponse, requireGrantable } from './member-access.ts'
 
 /** An empty or missing list grants full access (2.8); the agent tool also requires `grantFullAccess`. */
-export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, member }) => {
+export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, membership, member }) => {
   const wanted = input.allowedAppEnvIds ?? []
+  requireGrantable(membership, member.allowedAppEnvIds, wanted)
   const draft: Membership = {
     ...member,
     allowedAppEnvIds: await checkedAppEnvIds(tx, account, wanted, member.allowedAppEnvIds),

@@ -3,6 +3,7 @@ import type { InputOf } from '../../contract/operation.ts'
 import { changedSettings } from '../../domain/accounts/settings.ts'
 import { AppError } from '../../errors.ts'
 import { type Account, updateAccount as saveAccount } from '../../store/repositories/accounts.ts'
+import { ownAccessRestricted } from '../access/member-access.ts'
 import { handler } from '../core/handler.ts'
 
 /** M5, M8: turning per-environment access on or off keeps all saved lists; only their enforcement changes. */
@@ -16,6 +17,11 @@ export default handler(updateAccount, async ({ tx }, input, { account, membershi
       rule: 'M8',
     })
   }
+  const isUnrestricted = membership.admin || membership.allowedAppEnvIds.length === 0
+  if (wanted.memberEnvAccessEnabled === false && account.settings.memberEnvAccessEnabled && !isUnrestricted)
+    throw ownAccessRestricted(
+      'Turning memberEnvAccessEnabled off gives every member full access, you too. Ask an admin of the account.',
+    )
   if (input.name === undefined && Object.keys(wanted).length === 0) {
     throw new AppError('invalid', 'Nothing to change', { details: 'Send name or at least one setting.' })
   }

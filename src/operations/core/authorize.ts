@@ -218,19 +218,20 @@ export function refusalOfToken(
   input: AccessRequest['input'],
 ): AppError | null {
   if (readOnly && !isRead(operation)) {
-    return new AppError('forbidden', 'This token is read-only', {
-      details: 'It can call reads (GET) only. Use a token that was made without --read-only.',
-      rule: 'read-only-token',
-    })
+    return readOnlyToken('It can call reads (GET) only. Use a token that was made without --read-only.')
   }
   const needed = scopes && scopesOfCall(operation, input)
   if (scopes === null || needed?.every((scope) => scopes.includes(scope))) return null
   return new AppError('forbidden', 'insufficient_scope', {
     details: needed
-      ? `This call needs the scope ${needed.join(' ')}. Connect again and ask the person for it.`
+      ? `This call needs the scope ${needed.join(' ')}, which the person did not allow. They can connect the agent again with it.`
       : 'Only people may do this, never an agent that signed in with OAuth.',
     rule: 'insufficient-scope',
   })
+}
+
+export function readOnlyToken(details: string): AppError {
+  return new AppError('forbidden', 'This token is read-only', { details, rule: 'read-only-token' })
 }
 
 /**

@@ -28,6 +28,7 @@ import { runSeen } from './048-run-seen.ts'
 import { servedFrom } from './049-served-from.ts'
 import { keptRuns } from './050-kept-runs.ts'
 import { alertFlapping } from './060-alert-flapping.ts'
+import { oauthStepUp } from './063-oauth-step-up.ts'
 import { impact } from './070-impact.ts'
 import type { Migration } from './migration.ts'
 
@@ -62,5 +63,6 @@ export const migrations: readonly Migration[] = [
   servedFrom,
   keptRuns,
   alertFlapping,
+  oauthStepUp,
   impact,
 ]

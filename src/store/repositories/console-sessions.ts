@@ -67,17 +67,28 @@ export async function deleteConsoleSessionsOfUser(tx: Tx, userId: string): Promi
   await tx.deleteFrom('console_sessions').where('user_id', '=', userId).execute()
 }
 
-/** Deletes the sessions of a user but the last used ones. */
-export async function keepConsoleSessions(tx: Tx, userId: string, most: number): Promise<void> {
+/** The token that opened a session or made a link. */
+type Opener = Pick<ConsoleSession, 'userId' | 'tokenId'>
+
+/** Deletes the sessions that a token opened, except the last used ones. */
+export async function keepConsoleSessions(tx: Tx, { userId, tokenId }: Opener, most: number): Promise<void> {
   const sessions = tx.selectFrom('console_sessions').select('session_hash').where('user_id', '=', userId)
-  const others = sessions.orderBy('used_at', 'desc').limit(mostAtOnce).offset(most)
+  const others = sessions
+    .where('token_id', '=', tokenId)
+    .orderBy('used_at', 'desc')
+    .limit(mostAtOnce)
+    .offset(most)
   await tx.deleteFrom('console_sessions').where('session_hash', 'in', others).execute()
 }
 
-/** Deletes the links of a user but the newest. */
-export async function keepConsoleLinks(tx: Tx, userId: string, most: number): Promise<void> {
+/** Deletes the links that a token made, except the newest. */
+export async function keepConsoleLinks(tx: Tx, { userId, tokenId }: Opener, most: number): Promise<void> {
   const links = tx.selectFrom('console_links').select('code_hash').where('user_id', '=', userId)
-  const others = links.orderBy('expires_at', 'desc').limit(mostAtOnce).offset(most)
+  const others = links
+    .where('token_id', '=', tokenId)
+    .orderBy('expires_at', 'desc')
+    .limit(mostAtOnce)
+    .offset(most)
   await tx.deleteFrom('console_links').where('code_hash', 'in', others).execute()
 }
 

@@ -17,6 +17,8 @@ declare module '../db.ts' {
       ended_at: string | null
       /** Only of grants of the embedded server. */
       step_up_at: string | null
+      /** JSON of `Wanted`. */
+      wanted: string | null
     }
     oauth_secrets: {
       /** SHA-256 of the secret that the client presents. */
@@ -26,6 +28,8 @@ declare module '../db.ts' {
       record: string
       expires_at: string
       used_at: string | null
+      /** The pair that followed a used refresh token, sealed with it. */
+      successor: string | null
     }
   }
 }
@@ -39,6 +43,8 @@ interface Grant {
   clientHost: string
   scopes: Scope[]
   limits: AgentLimits
+  /** When an external server issued the latest token by its own clock, which may be ahead. Absent in other grants. */
+  issuedAt?: string
 }
 
 export interface StoredGrant extends Grant {
@@ -86,6 +92,7 @@ export async function insertGrant(
       subject,
       ended_at: null,
       step_up_at: null,
+      wanted: null,
     })
     .execute()
 }
@@ -112,8 +119,14 @@ export async function renewGrant(
     .execute()
 }
 
-function recordOf({ clientName, clientHost, scopes, limits }: NewGrant): string {
-  return JSON.stringify({ clientName, clientHost, scopes, limits } satisfies Grant)
+function recordOf({ clientName, clientHost, scopes, limits, issuedAt }: NewGrant): string {
+  return JSON.stringify({
+    clientName,
+    clientHost,
+    scopes,
+    limits,
+    ...(issuedAt && { issuedAt }),
+  } satisfies Grant)
 }
 
 function tokenRowOf(
@@ -167,14 +180,50 @@ export async function findGrants(tx: Tx, tokenIds: readonly string[]): Promise<M
 
 /** Ends a grant and everything that was issued for it; the row stays for the audit log. Ignores other tokens. */
 export async function endGrant(tx: Tx, tokenId: string, now: string): Promise<void> {
+  const { issuedAt = now } = (await findGrant(tx, tokenId)) ?? {}
+  const endedAt = issuedAt > now ? issuedAt : now
   await tx.deleteFrom('tokens').where('hash', '=', grantHash(tokenId)).execute()
   await tx.deleteFrom('oauth_secrets').where('token_id', '=', tokenId).execute()
-  await tx.updateTable('oauth_grants').set({ ended_at: now }).where('token_id', '=', tokenId).execute()
+  await tx.updateTable('oauth_grants').set({ ended_at: endedAt }).where('token_id', '=', tokenId).execute()
+}
+
+/** The scopes that a call of an agent needed beyond its own, with those that it has. */
+interface Wanted {
+  at: string
+  scopes: readonly Scope[]
 }
 
 /** Notes that the agent needs more scopes than it has. */
-export async function noteStepUp(tx: Tx, tokenId: string, now: string): Promise<void> {
-  await tx.updateTable('oauth_grants').set({ step_up_at: now }).where('token_id', '=', tokenId).execute()
+export async function noteStepUp(tx: Tx, tokenId: string, wanted: Wanted): Promise<void> {
+  await tx
+    .updateTable('oauth_grants')
+    .set({ step_up_at: wanted.at, wanted: JSON.stringify(wanted) })
+    .where('token_id', '=', tokenId)
+    .execute()
+}
+
+/** The grants of one person and client that have not ended, the newest first. */
+export async function listGrantsOfClient(
+  tx: Tx,
+  { userId, clientId, now }: { userId: string; clientId: string; now: string },
+): Promise<(StoredGrant & { expiresAt: string | null; wanted: Wanted | null })[]> {
+  const rows = await tx
+    .selectFrom('oauth_grants')
+    .innerJoin('tokens', 'tokens.token_id', 'oauth_grants.token_id')
+    .selectAll('oauth_grants')
+    .select('tokens.expires_at')
+    .where('oauth_grants.user_id', '=', userId)
+    .where('client_id', '=', clientId)
+    .where('ended_at', 'is', null)
+    .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', now)]))
+    .orderBy('tokens.created_at', 'desc')
+    .orderBy('tokens.token_id')
+    .execute()
+  return rows.map((row) => ({
+    ...grantOf(row),
+    expiresAt: row.expires_at,
+    wanted: row.wanted === null ? null : (JSON.parse(row.wanted) as Wanted),
+  }))
 }
 
 /** Whether that happened after `since`; true once. */
@@ -207,16 +256,17 @@ export async function insertOAuthSecret(tx: Tx, secret: OAuthSecret): Promise<vo
       record: JSON.stringify(secret.record ?? null),
       expires_at: secret.expiresAt,
       used_at: null,
+      successor: null,
     })
     .execute()
 }
 
-/** Null if it is unknown or expired; `usedAt` is set for one that was taken before. */
+/** Null if it is unknown or expired; `usedAt` and `successor` are set for one that was taken before. */
 export async function findOAuthSecret<T>(
   tx: Tx,
   hash: string,
   now: string,
-): Promise<(OAuthSecret<T> & { usedAt: string | null }) | null> {
+): Promise<(OAuthSecret<T> & { usedAt: string | null; successor: string | null }) | null> {
   const row = await tx
     .selectFrom('oauth_secrets')
     .selectAll()
@@ -224,15 +274,20 @@ export async function findOAuthSecret<T>(
     .where('expires_at', '>', now)
     .executeTakeFirst()
   if (!row) return null
-  const { kind, token_id: tokenId, expires_at: expiresAt, used_at: usedAt } = row
-  return { hash, kind, tokenId, record: secretRecord.parse(row.record) as T, expiresAt, usedAt }
+  const { kind, token_id: tokenId, expires_at: expiresAt, used_at: usedAt, successor } = row
+  return { hash, kind, tokenId, record: secretRecord.parse(row.record) as T, expiresAt, usedAt, successor }
 }
 
 /** Marks it as used; false if it was used meanwhile. The row stays, so that a second use is detected. */
-export async function takeOAuthSecret(tx: Tx, hash: string, now: string): Promise<boolean> {
+export async function takeOAuthSecret(
+  tx: Tx,
+  hash: string,
+  now: string,
+  successor: string | null = null,
+): Promise<boolean> {
   const taken = await tx
     .updateTable('oauth_secrets')
-    .set({ used_at: now })
+    .set({ used_at: now, successor })
     .where('hash', '=', hash)
     .where('used_at', 'is', null)
     .executeTakeFirst()

@@ -218,6 +218,18 @@ describe('tokens of an external authorization server', () => {
     expect(await statusOf(later)).toBe(200)
   })
 
+  it('a token whose time of issue lies ahead ends with the revocation too; one from the future is refused', async () => {
+    const { user, claims } = await person()
+    const inSeconds = (seconds: number) => ({ ...claims, iat: Math.floor(Date.now() / 1000) + seconds })
+    const ahead = await issuer.sign(resource, inSeconds(4))
+    expect(await statusOf(ahead)).toBe(200)
+    const [grant] = (await user.client.call(listUserTokens, {})).tokens.filter(({ agent }) => agent)
+    await user.client.call(revokeUserToken, { tokenId: grant!.tokenId })
+    expect(await statusOf(ahead)).toBe(401)
+    for (const seconds of [60, 86_400 * 365, 1e15])
+      expect(await statusOf(await issuer.sign(resource, inSeconds(seconds)))).toBe(401)
+  })
+
   it('answers 503, which is no refusal of the token, while only the address of the keys is broken', async () => {
     const broken = await SigningIssuer.start()
     const other = await TestPlatform.start({ reconciles: false, oauth: { issuer: broken.issuer, publicUrl } })

@@ -64,7 +64,7 @@ describe('sign-in of agents with the embedded authorization server', () => {
     await agent.close()
   })
 
-  it('refreshes, and a second use of a refresh token revokes everything of the sign-in', async () => {
+  it('refreshes; tokens of before stay valid until their end', async () => {
     const host = hostOf()
     await (await host.connect()).close()
     const first = host.held!
@@ -74,12 +74,6 @@ describe('sign-in of agents with the embedded authorization server', () => {
     const second = (await answer.json()) as { access_token: string; refresh_token: string }
     expect(await statusAt(second.access_token)).toBe(200)
     expect(await statusAt(first.access_token)).toBe(200)
-
-    expect(await (await refresh(host)).json()).toMatchObject({ error: 'invalid_grant' })
-    expect(await statusAt(second.access_token)).toBe(401)
-    expect(await statusAt(first.access_token)).toBe(401)
-    host.held = { ...first, refresh_token: second.refresh_token }
-    expect(await (await refresh(host)).json()).toMatchObject({ error: 'invalid_grant' })
   })
 
   it.each(['first', 'second'] as const)(

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Consent, ConsentDecision } from '../../../contract/consent.ts'
+import type { Consent, ConsentDecision, EarlierGrant } from '../../../contract/consent.ts'
 import { type Scope, scopes } from '../../../contract/scopes.ts'
 import { type ToolGroup, toolGroups, toolGroupWords } from '../../../contract/tool-groups.ts'
 import type { AppError } from '../../../errors.ts'
@@ -7,7 +7,8 @@ import { Checkbox } from '../../components/Checkbox.tsx'
 import { ChoiceField } from '../../components/ChoiceField.tsx'
 import { Problem } from '../../components/states.tsx'
 import { expiresAtOf, spans } from '../tokens/expiry.ts'
-import { type AccessScope, everything, grantedScope, ScopeFields } from './ScopeFields.tsx'
+import { Difference } from './Difference.tsx'
+import { type AccessScope, accessScope, everything, grantedScope, ScopeFields } from './ScopeFields.tsx'
 
 interface Props {
   consent: Extract<Consent, { client: unknown }>
@@ -16,23 +17,31 @@ interface Props {
   decide: (decision: Omit<ConsentDecision, 'request'>) => void
 }
 
-interface Narrowed {
+export interface Narrowed {
   scopes: readonly Scope[]
   readOnly: boolean
   scope: AccessScope
   groups: readonly ToolGroup[]
+  /** One of `spans`, `never`, or `earlier`: as the earlier access. */
   expiry: string
+}
+
+/** The earlier choice of the person, with what the program asks for in addition. */
+function startOf({ scopes, readOnly, earlier }: Props['consent']): Narrowed {
+  if (earlier === null) return { scopes, readOnly, scope: everything, groups: toolGroups, expiry: '30' }
+  return {
+    scopes: scopes.filter((scope) => !earlier.declined.includes(scope)),
+    readOnly: readOnly || earlier.readOnly,
+    scope: accessScope(earlier.pin),
+    groups: earlier.groups ?? toolGroups,
+    expiry: 'earlier',
+  }
 }
 
 /** The requested permissions in words, and the inputs by which the person narrows them. */
 export function ConsentForm({ consent, error, busy, decide }: Props) {
-  const [chosen, setChosen] = useState<Narrowed>({
-    scopes: consent.scopes,
-    readOnly: consent.readOnly,
-    scope: everything,
-    groups: toolGroups,
-    expiry: '30',
-  })
+  const { earlier } = consent
+  const [chosen, setChosen] = useState<Narrowed>(() => startOf(consent))
   const set = (change: Partial<Narrowed>) => setChosen((before) => ({ ...before, ...change }))
   const submit = () =>
     decide({
@@ -41,7 +50,8 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       readOnly: chosen.readOnly,
       groups: chosen.groups.length === toolGroups.length ? null : [...chosen.groups],
       pin: grantedScope(chosen.scope),
-      expiresAt: expiresAtOf(chosen.expiry, '').expiresAt ?? null,
+      expiresAt: endOf(chosen.expiry, earlier),
+      replaces: earlier?.isReplaced ? earlier.tokenId : null,
     })
   return (
     <form
@@ -52,6 +62,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       }}
     >
       <Asker consent={consent} />
+      {earlier && <Difference earlier={earlier} chosen={chosen} />}
       <Permissions requested={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
       <ScopeFields scope={chosen.scope} set={(scope) => set({ scope })} />
       <Groups chosen={chosen.groups} set={(groups) => set({ groups })} />
@@ -60,7 +71,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
         name="expiresAt"
         error={error}
         hint={consent.expiresAt ? `Your own token expires at ${consent.expiresAt}` : undefined}
-        choices={[...spans, ['never', 'When I revoke it']]}
+        choices={[...(earlier ? [earlierEnd(earlier)] : []), ...spans, ['never', 'When I revoke it']]}
         value={chosen.expiry}
         set={(expiry) => set({ expiry })}
       />
@@ -82,6 +93,15 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       </div>
     </form>
   )
+}
+
+function earlierEnd({ expiresAt }: EarlierGrant): readonly [string, string] {
+  return ['earlier', expiresAt === null ? 'As before: when I revoke it' : `As before: at ${expiresAt}`]
+}
+
+function endOf(choice: string, earlier: EarlierGrant | null): string | null {
+  if (choice === 'earlier') return earlier?.expiresAt ?? null
+  return expiresAtOf(choice, '').expiresAt ?? null
 }
 
 const denied = {

@@ -1,7 +1,7 @@
 import { listAccounts } from '../../../contract/accounts.ts'
 import { listAppEnvs } from '../../../contract/app-envs.ts'
 import { listApps } from '../../../contract/apps.ts'
-import type { ConsentDecision } from '../../../contract/consent.ts'
+import type { EarlierGrant } from '../../../contract/consent.ts'
 import { useRead } from '../../api/queries.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
 import { Field } from '../../components/Field.tsx'
@@ -15,8 +15,13 @@ export interface AccessScope {
 }
 export const everything: AccessScope = { account: null, app: null, environments: null }
 
+/** The inverse of `grantedScope`. */
+export function accessScope({ account, app, env, environments }: EarlierGrant['pin']): AccessScope {
+  return { account, app, environments: environments ?? (env === null ? null : [env]) }
+}
+
 /** A single environment is one that calls need not name. */
-export function grantedScope({ account, app, environments }: AccessScope): ConsentDecision['pin'] {
+export function grantedScope({ account, app, environments }: AccessScope): EarlierGrant['pin'] {
   const [env = null, ...more] = environments ?? []
   return more.length === 0
     ? { account, app, env, environments: null }

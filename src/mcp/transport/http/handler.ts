@@ -123,12 +123,12 @@ class McpEndpoint {
     if (sent === null) return refuse(req, res, unauthenticatedBy(oauth, req))
     const agent = await admittedAgent(oauth, req, sent)
     if ('status' in agent) return refuse(req, res, agent)
-    const { token } = agent
+    const { token, declined } = agent
     const principal = await this.#tools.principalOf(token, req)
     if (principal !== null && typeof principal !== 'string') return refuse(req, res, principal)
     const toolPolicy = this.#tools.toolPolicyOf(req, agent.limits)
     if ('status' in toolPolicy) return refuse(req, res, toolPolicy)
-    const caller = { token, principal, toolPolicy, host: req.headers.host }
+    const caller = { token, principal, toolPolicy, declined, host: req.headers.host }
     if (req.method === 'POST') return this.#post(req, res, caller)
     const session = this.#sessionOf(req, caller)
     if (session === null) return refuse(req, res, wrongMethod)

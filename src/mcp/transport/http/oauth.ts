@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import { type Scope, scopesOfCall } from '../../../contract/scopes.ts'
 import { AppError, httpStatusOf } from '../../../errors.ts'
-import type { ToolPolicy } from '../../policy/tool-policy.ts'
-import type { Tool } from '../../tools/define-tool.ts'
+import { refusalOf, type ToolPolicy } from '../../policy/tool-policy.ts'
+import { factsOf, type Tool } from '../../tools/define-tool.ts'
 import { type Refusal, unauthenticated } from './guards.ts'
 
 /** The OAuth functions that `/mcp` uses. */
 export interface McpOAuth {
   /** Null for a token that is not of OAuth. The API gets `token` in place of the access token, which ends here. */
   admit(token: string, host: string | undefined): Promise<AdmittedAgent | null>
-  /** Notes that an agent was answered `insufficient_scope`; `token` is the one of `admit`. */
-  needsMore(token: string): Promise<void>
+  /** Notes that an agent was answered `insufficient_scope` for `scopes`; `token` is the one of `admit`. */
+  needsMore(token: string, scopes: readonly Scope[]): Promise<void>
   /** The value of `WWW-Authenticate`. */
   challenge(host: string | undefined, scope: readonly string[], error?: 'insufficient_scope'): string
 }
@@ -19,6 +19,8 @@ interface AdmittedAgent {
   token: string
   /** The limits that the person set; the address and the headers of a request can only narrow them. */
   limits: Partial<ToolPolicy>
+  /** Scopes that the person left out: a call that needs one is refused, and does not ask again. */
+  declined?: readonly Scope[]
 }
 
 /** The agent of a valid access token; any other token as it is, without limits of its own. */
@@ -51,47 +53,68 @@ export function unauthenticatedBy(oauth: McpOAuth | undefined, { headers }: Inco
 }
 
 /**
- * The 403 for calls beyond the scopes of the agent, after which a host asks the person for more; null if no call is beyond
- * them. `scope` also names the scopes that the agent has, because a new sign-in replaces the old one.
+ * The 403 for calls beyond the scopes of the agent; null if there is none. With `wanted`, a host asks the person for these
+ * scopes; the old ones are among them, because a new sign-in replaces the old one. Without, the person's own choice at the
+ * sign-in rules the call out, and asking again would not help.
  */
 export function scopeRefusal(
   oauth: McpOAuth,
   { headers }: IncomingMessage,
   body: unknown,
-  { scopes, tools, allowSecrets }: ScopesOfAgent,
-): Refusal | null {
+  agent: ScopesOfAgent,
+): { refusal: Refusal; wanted: Scope[] | null } | null {
   for (const message of Array.isArray(body) ? body : [body]) {
-    const needed = scopesNeeded(Object(message), tools)
-    const missing = needed.filter(
-      (scope) => !scopes.includes(scope) && (allowSecrets || scope !== 'secrets:read'),
-    )
-    if (missing.length === 0) continue
-    const wanted = [...new Set([...scopes, ...needed])]
-    return {
+    const tool = toolCalled(Object(message), agent.tools)
+    const missing = tool ? missingScopes(tool, Object(message), agent) : []
+    if (tool === null || missing.length === 0) continue
+    const chosen = refusalOf(factsOf(tool), agent.toolPolicy) ?? refusalOfDeclined(missing, agent)
+    if (chosen !== null) {
+      return { refusal: { status: 403, error: chosen.message, details: chosen.details ?? '' }, wanted: null }
+    }
+    const wanted = [...new Set([...agent.scopes, ...missing])]
+    const refusal = {
       status: 403,
       error: 'insufficient_scope',
       details: `This call needs ${missing.join(' ')}. Ask the person for it: sign in again with the scopes of WWW-Authenticate.`,
       headers: { 'www-authenticate': oauth.challenge(headers.host, wanted, 'insufficient_scope') },
     }
+    return { refusal, wanted }
   }
   return null
+}
+
+function refusalOfDeclined(missing: readonly Scope[], { declined }: ScopesOfAgent): AppError | null {
+  const left = missing.filter((scope) => declined.includes(scope))
+  if (left.length === 0) return null
+  return new AppError('forbidden', `The person left ${left.join(' ')} out`, {
+    details: 'They chose so when this agent signed in. They can connect it again with more.',
+  })
 }
 
 interface ScopesOfAgent {
   /** The scopes that the person allowed. */
   scopes: readonly Scope[]
+  declined: readonly Scope[]
+  toolPolicy: ToolPolicy
   tools: ReadonlyMap<string, Tool>
   /** Whether this server shows secrets; if not, no scope would help. */
   allowSecrets: boolean
 }
 
-/** Empty for anything but the call of a known tool. */
-function scopesNeeded(
-  message: { method?: unknown; params?: unknown },
+function toolCalled(
+  { method, params }: { method?: unknown; params?: unknown },
   tools: ReadonlyMap<string, Tool>,
+): Tool | null {
+  const { name } = Object(params) as { name?: unknown }
+  return (method === 'tools/call' && typeof name === 'string' && tools.get(name)) || null
+}
+
+function missingScopes(
+  { operation }: Tool,
+  { params }: { params?: unknown },
+  { scopes, allowSecrets }: ScopesOfAgent,
 ): Scope[] {
-  if (message.method !== 'tools/call') return []
-  const { name, arguments: args } = Object(message.params) as { name?: unknown; arguments?: unknown }
-  const tool = typeof name === 'string' ? tools.get(name) : undefined
-  return tool ? (scopesOfCall(tool.operation, Object(args)) ?? []) : []
+  const { arguments: args } = Object(params) as { arguments?: unknown }
+  const needed = scopesOfCall(operation, Object(args)) ?? []
+  return needed.filter((scope) => !scopes.includes(scope) && (allowSecrets || scope !== 'secrets:read'))
 }

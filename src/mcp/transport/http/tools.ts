@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { createClient } from '../../../client/client.ts'
+import type { Scope } from '../../../contract/scopes.ts'
 import { AppError } from '../../../errors.ts'
 import { yieldAlone } from '../../../pacer.ts'
 import { spanIds, spanIn } from '../../../trace.ts'
@@ -23,6 +24,8 @@ export interface HttpCaller {
   /** Null while the store is unavailable. */
   principal: string | null
   toolPolicy: ToolPolicy
+  /** Scopes that the person left out at the sign-in of the agent. */
+  declined?: readonly Scope[] | undefined
   host: string | undefined
   /** Name of the session in the audit log; stateless requests have none. */
   agentSession?: string | undefined
@@ -70,14 +73,17 @@ export class HttpTools {
   async scopeRefusalOf(
     req: IncomingMessage,
     body: unknown,
-    { token, toolPolicy: { scopes } }: HttpCaller,
+    { token, toolPolicy, declined = [] }: HttpCaller,
   ): Promise<Refusal | null> {
     const { oauth } = this.#options
+    const { scopes } = toolPolicy
     if (oauth === undefined || scopes === null) return null
     const { allowSecrets } = this.#toolPolicy
-    const refusal = scopeRefusal(oauth, req, body, { scopes, tools: this.#tools, allowSecrets })
-    if (refusal !== null) await oauth.needsMore(token)
-    return refusal
+    const agent = { scopes, declined, toolPolicy, tools: this.#tools, allowSecrets }
+    const refused = scopeRefusal(oauth, req, body, agent)
+    if (refused === null) return null
+    if (refused.wanted !== null) await oauth.needsMore(token, refused.wanted)
+    return refused.refusal
   }
 
   serverOptions(caller: HttpCaller): McpServerOptions {

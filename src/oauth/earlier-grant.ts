@@ -1,0 +1,41 @@
+import type { EarlierGrant } from '../contract/consent.ts'
+import type { Scope } from '../contract/scopes.ts'
+import type { Tx } from '../store/db.ts'
+import { listGrantsOfClient } from '../store/repositories/oauth-grants.ts'
+
+interface Asked {
+  userId: string
+  clientId: string
+  scopes: readonly Scope[]
+  now: string
+}
+
+/**
+ * The grant that a request continues. A step-up asks for the scopes that a grant of this person and client was refused
+ * for; its limits hold on and it is replaced. Otherwise the newest grant, as a start for the page only: another computer
+ * may hold it under the same client id.
+ */
+export async function earlierGrantOf(
+  tx: Tx,
+  { userId, clientId, scopes, now }: Asked,
+): Promise<EarlierGrant | null> {
+  const grants = await listGrantsOfClient(tx, { userId, clientId, now })
+  const steppingUp = grants
+    .filter(({ wanted }) => wanted?.scopes.every((scope) => scopes.includes(scope)))
+    .sort((one, other) => (one.wanted!.at < other.wanted!.at ? 1 : -1))
+  const found = steppingUp[0] ?? grants[0]
+  if (!found) return null
+  const { tokenId, limits, expiresAt } = found
+  const { readOnly, groups, declined = [] } = limits
+  const { account, app, env, environments = null } = limits.pin
+  return {
+    tokenId,
+    isReplaced: found === steppingUp[0],
+    scopes: found.scopes,
+    declined: [...declined],
+    readOnly,
+    groups: groups && [...groups],
+    pin: { account, app, env, environments: environments && [...environments] },
+    expiresAt,
+  }
+}
