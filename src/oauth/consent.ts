@@ -11,7 +11,7 @@ import { type Caller, callerOf } from '../operations/core/caller.ts'
 import { RateLimit, rateLimited } from '../operations/core/rate-limit.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { insertAuditEntry } from '../store/repositories/audit.ts'
-import { insertOAuthSecret, type OAuthSecret } from '../store/repositories/oauth-grants.ts'
+import { insertOAuthSecret } from '../store/repositories/oauth-grants.ts'
 import { makeRoomForToken } from '../store/repositories/tokens.ts'
 import { findUser } from '../store/repositories/users.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
@@ -24,7 +24,7 @@ import {
   returnAddressOf,
 } from './authorization-request.ts'
 import type { OAuthClients } from './clients.ts'
-import { earlierGrantOf } from './earlier-grant.ts'
+import { earlierGrantOf, grantedAccess } from './earlier-grant.ts'
 import { OAuthError } from './oauth-error.ts'
 import type { CodeRecord } from './token-endpoint.ts'
 
@@ -148,50 +148,24 @@ export class ConsentService {
     const earlier = await this.#earlier(tx, caller, wanted)
     const replaced = earlier?.isReplaced ? earlier : null
     requireSameReplaced(decision, replaced)
-    const limits = { ...unlimited, ...replaced, ...definedIn(decision) }
-    const readOnly = limits.readOnly || token.readOnly
-    const scopes = scopesWithin(
-      wanted.scopes.filter((scope) => decision.scopes.includes(scope)),
-      { readOnly },
-    )
+    const granted = grantedAccess(decision, { wanted: wanted.scopes, replaced, readOnly: token.readOnly })
+    const { scopes, limits } = granted
     await checkRoom(tx, { userId, scopes, now, replaces: replaced !== null })
     const { client, redirectUri, challenge } = wanted
-    const declined = [...new Set([...wanted.scopes, ...(replaced?.declined ?? [])])].filter(
-      (scope) => !scopes.includes(scope),
-    )
+    const { clientId, name: clientName } = client
+    const clientHost = documentHost(client) ?? placeOf(redirectUri)
+    const expiry = { now, creatorExpiresAt: token.expiresAt }
     const record: CodeRecord = {
-      grant: {
-        userId,
-        clientId: client.clientId,
-        clientName: client.name,
-        clientHost: documentHost(client) ?? placeOf(redirectUri),
-        scopes,
-        limits: { readOnly, groups: limits.groups, pin: limits.pin, declined },
-      },
-      grantExpiresAt: expiryOf(limits.expiresAt ?? undefined, { now, creatorExpiresAt: token.expiresAt }),
+      grant: { userId, clientId, clientName, clientHost, scopes, limits },
+      grantExpiresAt: expiryOf(granted.expiresAt ?? undefined, expiry),
       redirectUri,
       challenge,
       resource: addresses.resource,
       replaces: replaced?.tokenId ?? null,
     }
     const tokenId = newId('tok')
-    const secret: OAuthSecret<CodeRecord> = {
-      hash: tokenHash(code),
-      kind: 'code',
-      tokenId,
-      record,
-      expiresAt: timestamp(clock.wallMs() + codeLifeMs),
-    }
-    await insertOAuthSecret(tx, secret)
-    const { clientId, clientName } = record.grant
-    const after = {
-      tokenId,
-      clientId,
-      clientName,
-      scopes,
-      limits: record.grant.limits,
-      expiresAt: record.grantExpiresAt,
-    }
+    const expiresAt = timestamp(clock.wallMs() + codeLifeMs)
+    await insertOAuthSecret(tx, { hash: tokenHash(code), kind: 'code', tokenId, record, expiresAt })
     await insertAuditEntry(
       tx,
       {
@@ -202,8 +176,8 @@ export class ConsentService {
         objectType: 'token',
         objectId: tokenId,
         outcome: 'done',
-        before: replaced && shownInAudit(replaced, record.grant),
-        after,
+        before: replaced && { ...shownInAudit(replaced), clientId, clientName },
+        after: { tokenId, clientId, clientName, scopes, limits, expiresAt: record.grantExpiresAt },
       },
       secrets,
     )
@@ -217,23 +191,6 @@ export class ConsentService {
   }
 }
 
-const unlimited = {
-  readOnly: false,
-  groups: null,
-  pin: { account: null, app: null, env: null, environments: null },
-  expiresAt: null,
-}
-
-/** The limits that the decision states. */
-function definedIn({ readOnly, groups, pin, expiresAt }: ConsentDecision) {
-  return {
-    ...(readOnly !== undefined && { readOnly }),
-    ...(groups !== undefined && { groups }),
-    ...(pin !== undefined && { pin }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  }
-}
-
 /** The person decided about a difference: it must be the difference that counts now. */
 function requireSameReplaced({ replaces }: ConsentDecision, replaced: EarlierGrant | null): void {
   if (replaces === undefined || replaces === (replaced?.tokenId ?? null)) return
@@ -242,11 +199,8 @@ function requireSameReplaced({ replaces }: ConsentDecision, replaced: EarlierGra
   })
 }
 
-function shownInAudit(
-  { tokenId, scopes, readOnly, groups, pin, declined, expiresAt }: EarlierGrant,
-  { clientId, clientName }: CodeRecord['grant'],
-) {
-  return { tokenId, clientId, clientName, scopes, limits: { readOnly, groups, pin, declined }, expiresAt }
+function shownInAudit({ tokenId, scopes, readOnly, groups, pin, declined, expiresAt }: EarlierGrant) {
+  return { tokenId, scopes, limits: { readOnly, groups, pin, declined }, expiresAt }
 }
 
 async function checkRoom(

@@ -1,5 +1,6 @@
-import type { EarlierGrant } from '../contract/consent.ts'
+import type { ConsentDecision, EarlierGrant } from '../contract/consent.ts'
 import type { Scope } from '../contract/scopes.ts'
+import { type AgentLimits, scopesWithin } from '../domain/access/agent-limits.ts'
 import type { Tx } from '../store/db.ts'
 import { listGrantsOfClient } from '../store/repositories/oauth-grants.ts'
 
@@ -38,4 +39,32 @@ export async function earlierGrantOf(
     pin: { account, app, env, environments: environments && [...environments] },
     expiresAt,
   }
+}
+
+const unlimited = {
+  readOnly: false,
+  groups: null,
+  pin: { account: null, app: null, env: null, environments: null },
+  expiresAt: null,
+}
+
+/** The access that a decision gives: what it leaves out stays as in the grant that it replaces. */
+export function grantedAccess(
+  { scopes: allowed, ...decision }: ConsentDecision,
+  {
+    wanted,
+    replaced,
+    readOnly: isReader,
+  }: { wanted: readonly Scope[]; replaced: EarlierGrant | null; readOnly: boolean },
+): { scopes: Scope[]; limits: AgentLimits; expiresAt: string | null } {
+  const before = replaced ?? unlimited
+  const { groups = before.groups, pin = before.pin, expiresAt = before.expiresAt } = decision
+  const readOnly = (decision.readOnly ?? before.readOnly) || isReader
+  const scopes = scopesWithin(
+    wanted.filter((scope) => allowed.includes(scope)),
+    { readOnly },
+  )
+  const asked = new Set([...wanted, ...(replaced?.declined ?? [])])
+  const declined = [...asked].filter((scope) => !scopes.includes(scope))
+  return { scopes, limits: { readOnly, groups, pin, declined }, expiresAt }
 }
