@@ -4,7 +4,7 @@ import { type AgentLimits, scopesWithin } from '../domain/access/agent-limits.ts
 import type { Tx } from '../store/db.ts'
 import { listGrantsOfClient } from '../store/repositories/oauth-grants.ts'
 
-interface Asked {
+interface Requested {
   userId: string
   clientId: string
   scopes: readonly Scope[]
@@ -18,7 +18,7 @@ interface Asked {
  */
 export async function earlierGrantOf(
   tx: Tx,
-  { userId, clientId, scopes, now }: Asked,
+  { userId, clientId, scopes, now }: Requested,
 ): Promise<EarlierGrant | null> {
   const grants = await listGrantsOfClient(tx, { userId, clientId, now })
   const steppingUp = grants
@@ -27,8 +27,8 @@ export async function earlierGrantOf(
   const found = steppingUp[0] ?? grants[0]
   if (!found) return null
   const { tokenId, limits, expiresAt } = found
-  const { readOnly, groups, declined = [] } = limits
-  const { account, app, env, environments = null } = limits.pin
+  const { readOnly, groups, pin: scope, declined = [] } = limits
+  const { account, app, env, environments = null } = scope
   return {
     tokenId,
     isReplaced: found === steppingUp[0],
@@ -58,13 +58,13 @@ export function grantedAccess(
   }: { wanted: readonly Scope[]; replaced: EarlierGrant | null; readOnly: boolean },
 ): { scopes: Scope[]; limits: AgentLimits; expiresAt: string | null } {
   const before = replaced ?? unlimited
-  const { groups = before.groups, pin = before.pin, expiresAt = before.expiresAt } = decision
+  const { groups = before.groups, expiresAt = before.expiresAt } = decision
   const readOnly = (decision.readOnly ?? before.readOnly) || isReader
   const scopes = scopesWithin(
     wanted.filter((scope) => allowed.includes(scope)),
     { readOnly },
   )
-  const asked = new Set([...wanted, ...(replaced?.declined ?? [])])
-  const declined = [...asked].filter((scope) => !scopes.includes(scope))
-  return { scopes, limits: { readOnly, groups, pin, declined }, expiresAt }
+  const requested = new Set([...wanted, ...(replaced?.declined ?? [])])
+  const declined = [...requested].filter((scope) => !scopes.includes(scope))
+  return { scopes, limits: { readOnly, groups, pin: decision.pin ?? before.pin, declined }, expiresAt }
 }

@@ -238,7 +238,7 @@ export async function takeStepUp(tx: Tx, tokenId: string, since: string): Promis
 }
 
 /** A code, access token or refresh token, found by its hash. */
-export interface OAuthSecret<T = unknown> {
+interface OAuthSecret<T = unknown> {
   hash: string
   kind: SecretKind
   tokenId: string

@@ -248,26 +248,6 @@ describe('a console session', () => {
     expect((await send('POST', '/console/session', { body: { code } })).status).toBe(401)
   })
 
-  it('read-only-token: the session of a read-only token ends itself only, in no way one of another token', async () => {
-    const input = { name: 'reader', readOnly: true }
-    const made = await platform.request('POST', '/user/tokens', { token: platform.admin.token, input })
-    const [reader, code] = [await signIn(made.json.token), await newCode()]
-    const refused = await send('DELETE', '/console/sessions', { cookie: reader })
-    expect(refused.status).toBe(403)
-    expect(await refused.json()).toMatchObject({ error: 'This token is read-only' })
-    expect((await user(reader)).status).toBe(200)
-    // Nor by as many sessions and links as one token has at most: its own oldest ones go.
-    await clock.advance(minuteMs)
-    for (let nth = 0; nth < 51; nth += 1) await signIn(made.json.token)
-    for (let nth = 0; nth < 21; nth += 1) await newCode(made.json.token)
-    expect((await user(cookie)).status).toBe(200)
-    expect((await user(reader)).status).toBe(401)
-    expect((await send('POST', '/console/session', { body: { code } })).status).toBe(200)
-    const own = await signIn(made.json.token)
-    expect((await send('DELETE', '/console/session', { cookie: own })).status).toBe(200)
-    expect((await user(own)).status).toBe(401)
-  })
-
   it('writes under the surface console, with its own checks on reads and writes', async () => {
     const input = { accountId: platform.accountId, name: 'from the console' }
     const made = await send('PATCH', '/api/public/v1/account', {

@@ -7,23 +7,14 @@ import { Checkbox } from '../../components/Checkbox.tsx'
 import { ChoiceField } from '../../components/ChoiceField.tsx'
 import { Problem } from '../../components/states.tsx'
 import { expiresAtOf, spans } from '../tokens/expiry.ts'
-import { Difference } from './Difference.tsx'
-import { type AccessScope, accessScope, everything, grantedScope, ScopeFields } from './ScopeFields.tsx'
+import { Difference, type Narrowed } from './Difference.tsx'
+import { accessScope, everything, grantedScope, ScopeFields } from './ScopeFields.tsx'
 
 interface Props {
   consent: Extract<Consent, { client: unknown }>
   error: AppError | null
   busy: boolean
   decide: (decision: Omit<ConsentDecision, 'request'>) => void
-}
-
-export interface Narrowed {
-  scopes: readonly Scope[]
-  readOnly: boolean
-  scope: AccessScope
-  groups: readonly ToolGroup[]
-  /** One of `spans`, `never`, or `earlier`: as the earlier access. */
-  expiry: string
 }
 
 /** The earlier choice of the person, with what the program asks for in addition. */

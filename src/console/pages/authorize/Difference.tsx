@@ -1,9 +1,18 @@
-import { counted } from '../../../amounts.ts'
 import type { EarlierGrant } from '../../../contract/consent.ts'
 import { type Scope, scopes } from '../../../contract/scopes.ts'
-import { toolGroups } from '../../../contract/tool-groups.ts'
-import type { Narrowed } from './ConsentForm.tsx'
+import { type ToolGroup, toolGroups } from '../../../contract/tool-groups.ts'
+import { counted } from '../../components/words.ts'
 import { type AccessScope, accessScope } from './ScopeFields.tsx'
+
+/** The choice of the person. */
+export interface Narrowed {
+  scopes: readonly Scope[]
+  readOnly: boolean
+  scope: AccessScope
+  groups: readonly ToolGroup[]
+  /** One of `spans`, `never`, or `earlier`: as the earlier access. */
+  expiry: string
+}
 
 /** What the program may do now, and what the choice on this page would change about it. */
 export function Difference({ earlier, chosen }: { earlier: EarlierGrant; chosen: Narrowed }) {
