@@ -79,25 +79,25 @@ interface EndedAlert {
   url: string | null
 }
 
-/** Removes an alert and closes its open episode wherever it was announced. Returns whether there was one. */
+/** Removes an alert and closes its open episode wherever it was announced. Returns the contact points that get the end. */
 export async function endAlert(
   tx: Tx,
   of: EndedAlert & { endedBy: 'alert-deleted' | 'environment-deleted' },
-): Promise<boolean> {
+): Promise<string[]> {
   const { alert, nowMs } = of
   const state = (await findAlertStates(tx, [alert.alertId])).get(alert.alertId)
   const owed = state?.progress.isOpen ? await putEnds(tx, { ...of, state }) : []
   if (!alert.enabled) await dropUnsent(tx, alert.alertId, new Date(nowMs).toISOString())
   await removeAlert(tx, alert.alertId)
-  return owed.length > 0
+  return owed
 }
 
-/** Closes an open episode at contact points that the alert no longer notifies. */
+/** Closes an open episode at contact points that the alert no longer notifies. Returns those that get the end. */
 export async function endForContactPoints(
   tx: Tx,
   of: EndedAlert & { state: StoredAlertState; contactPointIds: readonly string[] },
-): Promise<void> {
-  await putEnds(tx, { ...of, endedBy: 'contact-point-removed' })
+): Promise<string[]> {
+  return putEnds(tx, { ...of, endedBy: 'contact-point-removed' })
 }
 
 async function putEnds(

@@ -23,10 +23,21 @@ const hostKinds = ['http', 'function', 'internal', 'amqp', 'mqtt', 'management',
 export const host = z.object({ host: z.string(), url: z.string(), kind: z.enum(hostKinds) })
 export type Host = z.output<typeof host>
 
+const savedBy = {
+  by: z.string().nullable().optional().describe('In reads: the user who saved it last; null if unknown'),
+  at: isoTime.nullable().optional(),
+}
 export const pendingChanges = z.object({
   hasBuildChanges: z.boolean(),
   hasDeployChanges: z.boolean(),
-  deployPendingChanges: z.array(z.object({ group: z.string(), field: z.string() })),
+  deployPendingChanges: z.array(
+    z.object({
+      group: z.string(),
+      field: z.string(),
+      ...savedBy,
+      variables: z.array(z.object({ name: z.string(), ...savedBy })).optional(),
+    }),
+  ),
 })
 export type PendingChanges = z.output<typeof pendingChanges>
 

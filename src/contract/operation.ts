@@ -34,9 +34,10 @@ export interface Operation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodType = z.ZodType,
   P extends Policy = Policy,
+  M extends Method = Method,
 > {
   readonly id: string
-  readonly method: Method
+  readonly method: M
   /** Below `apiPrefix`, such as `/app-env/status`. */
   readonly path: string
   readonly summary: string
@@ -62,7 +63,8 @@ export function operation<
   const Input extends z.ZodObject,
   const Output extends z.ZodType,
   const P extends Policy,
->(row: Operation<Input, Output, P>): Operation<Input, Output, P> {
+  const M extends Method,
+>(row: Operation<Input, Output, P, M>): Operation<Input, Output, P, M> {
   return Object.freeze(row)
 }
 

@@ -52,13 +52,60 @@ export function refreshedVariables(saved: Settings, inForce: Settings): string[]
     .map(({ name }) => name)
 }
 
-export function pendingChangesOf(saved: Settings, applied: Settings): PendingChanges {
+/** With `authors` (by `pendingPaths`) each change has the user who saved it last, and when. */
+export function pendingChangesOf(
+  saved: Settings,
+  applied: Settings,
+  authors?: ReadonlyMap<string, Author>,
+): PendingChanges {
   const fields = pendingFields(saved, applied)
+  const paths = authors ? pendingPaths(saved, applied) : []
   return {
     hasBuildChanges: needsBuild(saved, applied),
     hasDeployChanges: fields.length > 0,
-    deployPendingChanges: fields.map((field) => ({ group: groups[field], field })),
+    deployPendingChanges: fields.map((field) => {
+      const change = { group: groups[field], field }
+      if (!authors) return change
+      const saves = paths
+        .filter((path) => path === field || path.startsWith(`${field}.`))
+        .map((path) => ({ name: pathName(path), ...(authors.get(path) ?? { by: null, at: null }) }))
+      const [newest] = saves.toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? 1 : -1))
+      const { by = null, at = null } = newest ?? {}
+      return { ...change, by, at, ...(field === 'envVars' ? { variables: saves } : {}) }
+    }),
   }
+}
+
+interface Author {
+  by: string | null
+  at: string
+}
+
+const keyedFields = ['functionConfig', 'jobConfig', 'databaseSettings', 'healthCheck'] as const
+
+/**
+ * What is saved differently than it is in force, as the smallest paths that different people can save: `zClouds`,
+ * `functionConfig.maxScale`, `envVars.COLOR`.
+ */
+export function pendingPaths(saved: Settings, inForce: Settings): string[] {
+  return pendingFields(saved, inForce).flatMap((field) => {
+    if (field === 'envVars') return pendingVariables(saved, inForce).map((name) => `envVars.${name}`)
+    const keyed = keyedFields.find((one) => one === field)
+    if (!keyed) return [field]
+    const [one, other] = [keysOf(saved[keyed]), keysOf(inForce[keyed])]
+    return [...new Set([...one.keys(), ...other.keys()])]
+      .filter((key) => !isDeepStrictEqual(one.get(key), other.get(key)))
+      .map((key) => `${field}.${key}`)
+  })
+}
+
+/** The name of a path for people: that of a variable, else the path of the setting. */
+export function pathName(path: string): string {
+  return path.replace(/^envVars\./, '')
+}
+
+function keysOf(value: object | undefined): Map<string, unknown> {
+  return new Map(Object.entries(value ?? {}))
 }
 
 /** Whether the branch, or a variable that the build uses, has changed. */

@@ -13,6 +13,7 @@ export default handler(acceptInvitation, async ({ tx, caller }, { invitationId }
   return {
     answer: { accountId, membershipId, message: 'Invitation accepted; list-accounts shows the account' },
     change: { objectType: 'membership', objectId: membershipId, accountId, before, after },
+    impact: { actions: ['change-access'] },
     effects: ['You become a member of the inviting account.'],
   }
 })

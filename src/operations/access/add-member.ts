@@ -1,3 +1,4 @@
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { addMember } from '../../contract/members.ts'
 import { newToken, tokenHash } from '../../domain/access/tokens.ts'
 import { newId } from '../../domain/ids.ts'
@@ -69,6 +70,7 @@ export default handler(addMember, async (context, input, { account, membership }
   return {
     answer: answerOf(added, null, false, message),
     change,
+    impact: { actions: ['change-access'] },
     effects: [`Invites ${input.email}, who cannot see the account until they accept.`],
   }
 })
@@ -79,13 +81,19 @@ async function withToken(
   email: string,
   added: Membership,
   rest: Pick<Outcome<Answer>, 'change'>,
-): Promise<Outcome<Answer>> {
+): Promise<Outcome<Answer> & { impact: ImpactStatement }> {
   const token = newToken('user')
   const owner = { kind: 'user', userId: added.userId } as const
+  const access = rest.change ? (['change-access'] as const) : []
   if (!tokenMail) {
     await insertToken(tx, tokenHash(token), owner, now)
     const effects = [`Adds ${email} and shows their token once.`]
-    return { ...rest, answer: answerOf(added, token, false, 'Added; the token is shown once'), effects }
+    return {
+      ...rest,
+      answer: answerOf(added, token, false, 'Added; the token is shown once'),
+      impact: { actions: [...access, 'change-credential', 'reveal-secret'] },
+      effects,
+    }
   }
   tokenMail.admit(caller.principal)
   const inviter = await findUser(tx, { userId: userOf(caller) })
@@ -94,6 +102,7 @@ async function withToken(
   return {
     ...rest,
     answer: answerOf(added, null, false, interrupted),
+    impact: { actions: [...access, 'change-credential', 'send-message'], peopleNotified: 1 },
     effects: [`Adds ${email} and sends their token by e-mail only.`],
     afterCommit: async (write) => {
       const sent = await tokenMail.send(email, facts)

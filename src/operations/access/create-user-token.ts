@@ -27,6 +27,7 @@ export default handler(createUserToken, async ({ tx, now, caller }, input) => {
       before: null,
       after: { tokenId, ...options },
     },
+    impact: { actions: ['change-credential', 'reveal-secret'] },
     effects: [
       readOnly ? 'Creates a read-only token.' : 'Creates a token with all your permissions.',
       expiresAt === null ? 'It does not expire.' : `It expires at ${expiresAt}.`,

@@ -13,6 +13,7 @@ export default handler(declineInvitation, async ({ tx, caller }, { invitationId 
   return {
     answer: { message: 'Invitation declined' },
     change: { objectType: 'membership', objectId: membershipId, accountId, before, after: null },
+    impact: { actions: ['change-access'] },
     effects: ['Removes the invitation. To join later, you need a new one.'],
   }
 })

@@ -28,6 +28,7 @@ export default handler(removeMember, async ({ tx }, _input, { account, membershi
       before: { ...member, email: user?.email ?? null },
       after: null,
     },
+    impact: { actions: ['change-access'] },
     effects: [
       invitation
         ? `Withdraws the invitation of ${user?.email ?? 'the user'}.`

@@ -20,6 +20,7 @@ export default handler(revokeUserToken, async ({ tx, caller, now }, { tokenId })
       before: { tokenId, name, readOnly },
       after: null,
     },
+    impact: { actions: ['change-credential'] },
     effects: ['Requests with this token are rejected from now on.'],
   }
 })

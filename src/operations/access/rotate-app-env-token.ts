@@ -11,6 +11,7 @@ export default handler(rotateAppEnvToken, async ({ tx, now }, _input, { environm
   return {
     answer: { token },
     change: { objectType: 'token', objectId: appEnvId, accountId, before: null, after: { tokenId } },
+    impact: { actions: ['change-credential', 'reveal-secret'] },
     effects: ['Earlier tokens of this environment stop working immediately; the new one is shown once.'],
   }
 })

@@ -21,6 +21,7 @@ export default handler(rotateUserToken, async ({ tx, now, caller }) => {
       before: { tokenId, name },
       after: { tokenId: newTokenId, name },
     },
+    impact: { actions: ['change-credential', 'reveal-secret'] },
     effects: ['The token of this call stops working immediately; its replacement is shown once.'],
   }
 })

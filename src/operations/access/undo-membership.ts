@@ -11,6 +11,7 @@ export const undoMembership: UndoHandler<Membership> = {
     const ids = allowedAppEnvIds.length
     return {
       change: { objectType: 'membership', objectId: membershipId, accountId, before, after },
+      impact: { actions: ['change-access'] },
       effect:
         ids === 0
           ? 'The member has FULL access again.'

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { updateMemberEnvAccess } from '../../contract/members.ts'
 import { type Membership, updateMembership } from '../../store/repositories/accounts.ts'
 import { listEnvironmentIds } from '../../store/repositories/environments.ts'
-import { handler } from '../core/handler.ts'
+import { handler, noImpact } from '../core/handler.ts'
 import { checkedAppEnvIds, envAccessResponse, requireGrantable } from './member-access.ts'
 
 /** An empty or missing list grants full access (2.8); the agent tool also requires `grantFullAccess`. */
@@ -33,6 +35,14 @@ export default handler(updateMemberEnvAccess, async ({ tx }, input, { account, m
       before: member,
       after: draft,
     },
+    impact: changesAccess(member, draft),
     effects: [`${message}.`],
   }
 })
+
+/** The list alone changes access, even if the account does not enforce it yet. */
+function changesAccess(before: Membership, after: Membership): ImpactStatement {
+  return isDeepStrictEqual(before.allowedAppEnvIds, after.allowedAppEnvIds)
+    ? noImpact
+    : { actions: ['change-access'] }
+}

@@ -33,6 +33,7 @@ export default handler(createAccount, async ({ tx, now, caller, installation }, 
   return {
     answer: { accountId },
     change: { objectType: 'account', objectId: accountId, accountId, before: null, after: account },
+    impact: { actions: ['create-object'] },
     effects: [`Creates the account ${input.name}, with you as its admin.`],
   }
 })

@@ -1,6 +1,7 @@
 import { checkAccountSettings } from '../../domain/accounts/settings.ts'
 import { type Account, updateAccount } from '../../store/repositories/accounts.ts'
 import type { UndoHandler } from '../audit/undo-handler.ts'
+import { accountImpact } from './impact.ts'
 
 export const undoAccount: UndoHandler<Account> = {
   fields: ['name', 'settings'],
@@ -11,6 +12,7 @@ export const undoAccount: UndoHandler<Account> = {
     const { accountId } = after
     return {
       change: { objectType: 'account', objectId: accountId, accountId, before, after },
+      impact: await accountImpact(tx, before, after),
       effect: 'Takes effect at once.',
     }
   },

@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts'
 import { type Account, updateAccount as saveAccount } from '../../store/repositories/accounts.ts'
 import { ownAccessRestricted } from '../access/member-access.ts'
 import { handler } from '../core/handler.ts'
+import { accountImpact } from './impact.ts'
 
 /** M5, M8: turning per-environment access on or off keeps all saved lists; only their enforcement changes. */
 export default handler(updateAccount, async ({ tx }, input, { account, membership }) => {
@@ -41,6 +42,7 @@ export default handler(updateAccount, async ({ tx }, input, { account, membershi
       account: { accountId, name, slug, permissions: { admin, manageMembers }, settings, revision },
     },
     change: { objectType: 'account', objectId: accountId, accountId, before: account, after: draft },
+    impact: await accountImpact(tx, account, draft),
     effects: [
       ...effectsOf(account.settings, settings),
       ...followed.map((name) => `${name} follows the new limit: ${settings[name]}.`),

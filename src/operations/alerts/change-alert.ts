@@ -6,10 +6,12 @@ import {
   saveAlertState,
 } from '../../alerting/states.ts'
 import { endForContactPoints } from '../../alerting/steps.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import { saveAlert } from '../../store/repositories/alerts.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import type { Change, Context } from '../core/handler.ts'
+import { peopleNotified } from './people-notified.ts'
 import { alertChange, alertUrl } from './responses.ts'
 
 type Condition = 'metric' | 'operator' | 'threshold' | 'duration' | 'aggregation' | 'queryRange'
@@ -30,7 +32,7 @@ export async function saveAlertChange(
   context: Context,
   before: StoredAlert,
   changes: Partial<StoredAlert>,
-): Promise<{ alert: StoredAlert; change: Change }> {
+): Promise<{ alert: StoredAlert; change: Change; impact: ImpactStatement }> {
   const alert: StoredAlert = {
     ...before,
     ...changes,
@@ -39,10 +41,11 @@ export async function saveAlertChange(
   }
   await saveAlert(context.tx, alert)
   const state = (await findAlertStates(context.tx, [alert.alertId])).get(alert.alertId)
+  let notified: string[] = []
   if (state) {
     const isOther = condition.some((field) => before[field] !== alert[field])
     const resumes = !before.enabled && alert.enabled
-    if (state.progress.isOpen) await endWhereRemoved(context, before, { alert, state })
+    if (state.progress.isOpen) notified = await endWhereRemoved(context, before, { alert, state })
     const afresh = isOther ? { flaps: 0, calmMs: 0, heldMs: 0 } : {}
     await saveAlertState(
       context.tx,
@@ -55,19 +58,26 @@ export async function saveAlertChange(
       null,
     )
   }
-  return { alert, change: alertChange(before, alert) }
+  const impact: ImpactStatement =
+    notified.length === 0
+      ? {}
+      : {
+          actions: ['change-settings', 'send-message'],
+          peopleNotified: await peopleNotified(context.tx, notified),
+        }
+  return { alert, change: alertChange(before, alert), impact }
 }
 
 async function endWhereRemoved(
   context: Context,
   before: StoredAlert,
   { alert, state }: { alert: StoredAlert; state: StoredAlertState },
-): Promise<void> {
+): Promise<string[]> {
   const contactPointIds = before.contactPointIds.filter((id) => !alert.contactPointIds.includes(id))
   const environment = await findEnvironment(context.tx, alert)
-  if (contactPointIds.length === 0 || !environment) return
+  if (contactPointIds.length === 0 || !environment) return []
   const { cliEnvName: appEnvName } = environment
   const url = alertUrl(context, appEnvName, alert.alertId)
   const nowMs = Date.parse(context.now)
-  await endForContactPoints(context.tx, { alert, state, appEnvName, nowMs, url, contactPointIds })
+  return endForContactPoints(context.tx, { alert, state, appEnvName, nowMs, url, contactPointIds })
 }

@@ -48,6 +48,7 @@ export default handler(createAlert, async (context, input, target) => {
       alert: { ...facts, enabled, lastKnownState: progress.state, contactPoints },
     },
     change: alertChange(null, alert),
+    impact: { actions: ['create-object'] },
     effects: [
       `Fires on ${condition}; notifications go to ${counted(points.length, 'contact point')}.`,
       ...warnings,

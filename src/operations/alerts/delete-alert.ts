@@ -1,10 +1,11 @@
 import { endAlert } from '../../alerting/steps.ts'
 import { deleteAlert } from '../../contract/alerts.ts'
 import { handler } from '../core/handler.ts'
+import { peopleNotified } from './people-notified.ts'
 import { alertChange, alertUrl } from './responses.ts'
 
 export default handler(deleteAlert, async (context, _input, { alert, environment }) => {
-  const fires = await endAlert(context.tx, {
+  const notified = await endAlert(context.tx, {
     alert,
     endedBy: 'alert-deleted',
     appEnvName: environment.cliEnvName,
@@ -14,9 +15,15 @@ export default handler(deleteAlert, async (context, _input, { alert, environment
   return {
     answer: { message: `Alert ${alert.alertId} deleted` },
     change: alertChange(alert, null),
+    impact: {
+      actions: notified.length > 0 ? ['delete-object', 'send-message'] : ['delete-object'],
+      peopleNotified: await peopleNotified(context.tx, notified),
+    },
     effects: [
       `Deletes alert ${alert.alertId} with its history.`,
-      ...(fires ? ['Its receivers know that it fires, so they are notified that it ends.'] : []),
+      ...(notified.length > 0
+        ? ['Its receivers know that it fires, so they are notified that it ends.']
+        : []),
     ],
   }
 })

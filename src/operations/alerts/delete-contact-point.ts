@@ -17,6 +17,7 @@ export default handler(deleteContactPoint, async ({ tx, now }, _input, { contact
   return {
     answer: { message: `Contact point ${contactPoint.contactPointId} deleted` },
     change: contactPointChange(contactPoint, null),
+    impact: { actions: ['delete-object'] },
     effects: [
       `Deletes the ${contactPoint.type} contact point ${contactPoint.contactPointId}. No alert uses it.`,
       ...(due === 0 ? [] : [`${counted(due, 'notification')} on the way to it will still be sent.`]),

@@ -1,6 +1,7 @@
 import { findAlertStates, lastCheckOf, lastCycleAt, type StoredAlertState } from '../../alerting/states.ts'
 import { type Evaluation, storeEvaluation } from '../../alerting/steps.ts'
 import { type AlertState, refreshAlert } from '../../contract/alerts.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { type StoredAlert, spanMs } from '../../domain/alerts/alert.ts'
 import { readingOf } from '../../domain/alerts/reading.ts'
 import { clearMsOf, nextAlertState, type Reading } from '../../domain/alerts/state.ts'
@@ -8,7 +9,8 @@ import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { TargetOn } from '../core/access-targets.ts'
 import { notFound } from '../core/authorize.ts'
-import { type Context, handler, type Sources } from '../core/handler.ts'
+import { type Context, handler, noImpact, type Sources } from '../core/handler.ts'
+import { peopleNotified } from './people-notified.ts'
 import { alertUrl, currentValueOf } from './responses.ts'
 
 /**
@@ -21,10 +23,11 @@ export default handler(refreshAlert, async (context, _input, target) => {
   const previousState = state.progress.state
   if (!alert.enabled) {
     const checked = lastCheckOf(state, await lastCycleAt(context.tx)) ?? context.now
-    return { answer: answerOf(previousState, previousState, checked) }
+    return { answer: answerOf(previousState, previousState, checked), impact: noImpact }
   }
   return {
     answer: null,
+    impact: await refreshImpact(context, alert, state),
     preview: async ({ metrics }) => {
       const evaluation = await evaluationOf(context, metrics, target, state)
       const { progress } = nextAlertState(state.progress, evaluation.reading, evaluation)
@@ -41,6 +44,29 @@ export default handler(refreshAlert, async (context, _input, target) => {
     },
   }
 })
+
+/** The value is read after the transaction, so a notification that it may cause counts as sent. */
+async function refreshImpact(
+  { tx, installation }: Context,
+  alert: StoredAlert,
+  { progress }: StoredAlertState,
+): Promise<ImpactStatement> {
+  const { clockScale } = installation
+  const durationMs = spanMs(alert.duration)
+  const time = {
+    sinceMs: 0,
+    durationMs: durationMs / clockScale,
+    clearMs: clearMsOf(durationMs) / clockScale,
+  }
+  const readings: Reading[] = [
+    { kind: 'value', value: 0, isMet: true },
+    { kind: 'value', value: 0, isMet: false },
+    { kind: 'stopped' },
+  ]
+  const mayNotify = readings.some((reading) => nextAlertState(progress, reading, time).notification !== null)
+  if (!mayNotify) return { actions: ['none'] }
+  return { actions: ['send-message'], peopleNotified: await peopleNotified(tx, alert.contactPointIds) }
+}
 
 async function stateOf(tx: Tx, { alertId }: StoredAlert): Promise<StoredAlertState> {
   const state = (await findAlertStates(tx, [alertId])).get(alertId)

@@ -5,6 +5,7 @@ import { testNotification } from '../../domain/alerts/notification.ts'
 import { newId } from '../../domain/ids.ts'
 import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
+import { peopleNotified } from './people-notified.ts'
 
 const takeOverMs = 120_000
 
@@ -42,6 +43,10 @@ export default handler(testContactPoint, async (context, _input, { contactPoint 
   return {
     // Provisional. Without attempts, the result of the delivery is unknown.
     answer: { delivered: false, attempts: [] },
+    impact: {
+      actions: ['send-message'],
+      peopleNotified: await peopleNotified(context.tx, [contactPointId]),
+    },
     effects: [`Sends a test notification to the ${type} contact point ${contactPointId}.`],
     afterCommit: () => notifications.sendNow(notificationId),
   }

@@ -19,7 +19,7 @@ export const undoAlert: UndoHandler<StoredAlert> = {
   async save(context, _target, current, draft) {
     // A contact point may have been deleted since.
     await ownContactPoints(context, draft.accountId, draft.contactPointIds)
-    const { change } = await saveAlertChange(context, current, draft)
-    return { change, effect: 'The next evaluation uses what was put back.' }
+    const { change, impact } = await saveAlertChange(context, current, draft)
+    return { change, impact, effect: 'The next evaluation uses what was put back.' }
   },
 }

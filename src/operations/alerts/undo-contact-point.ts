@@ -18,6 +18,7 @@ export const undoContactPoint: UndoHandler<StoredContactPoint> = {
     await saveContactPoint(tx, after)
     return {
       change: contactPointChange(before, after),
+      impact: {},
       effect: 'The next notification is sent as before.',
     }
   },

@@ -15,7 +15,7 @@ export default handler(updateAlert, async (context, input, target) => {
     const points = await ownContactPoints(context, target.account.accountId, contactPointIds)
     changes.contactPointIds = points.map((point) => point.contactPointId)
   }
-  const { alert, change } = await saveAlertChange(context, target.alert, changes)
+  const { alert, change, impact } = await saveAlertChange(context, target.alert, changes)
   const [shown] = await alertResponses(context, [alert])
   const asksThreshold = input.metric !== undefined || input.threshold !== undefined || input.operator
   const warnings = asksThreshold ? warningsFor(alert, target) : []
@@ -25,6 +25,7 @@ export default handler(updateAlert, async (context, input, target) => {
       alert: shown as Alert,
     },
     change,
+    impact,
     effects: [alert.enabled ? 'The next evaluation uses the changes.' : 'The alert is paused.', ...warnings],
     preview: ({ metrics }) => alertPreviewFacts(context, metrics, alert, target.environment),
   }

@@ -22,6 +22,7 @@ export default handler(updateContactPoint, async (context, input, { contactPoint
       contactPoint: contactPointResponse(context, after),
     },
     change: contactPointChange(before, after),
+    impact: {},
     effects: [`The next notifications of ${counted(uses, 'alert')} use the changed contact point.`],
   }
 })

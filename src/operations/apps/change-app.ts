@@ -1,4 +1,5 @@
 import type { App } from '../../contract/apps.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
 import { checkApp, checkSameKind } from '../../domain/apps/app.ts'
 import { type AppRecord, settingsOf } from '../../domain/apps/app-settings.ts'
@@ -19,7 +20,7 @@ export async function saveApp(
   { account, membership }: AccountTarget,
   before: AppRecord,
   draft: AppRecord,
-): Promise<{ app: App; change: Change; effect: string }> {
+): Promise<{ app: App; change: Change; impact: ImpactStatement; effect: string }> {
   const environments = await listEnvironmentIds(tx, { appId: before.appId })
   if (!environments.every(({ appEnvId }) => mayAccess(account, membership, appEnvId))) throw restricted('app')
   checkSameKind(before, draft.dockerPreset)
@@ -35,6 +36,7 @@ export async function saveApp(
   return {
     app,
     change: { objectType: 'app', objectId: appId, accountId, before: shownApp(before), after: app },
+    impact: { environments: environments.map(({ appEnvId }) => appEnvId) },
     effect:
       environments.length === 0
         ? 'No environment is affected.'

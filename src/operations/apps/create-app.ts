@@ -43,6 +43,7 @@ export default handler(createApp, async ({ tx, caller, now, installation }, inpu
   return {
     answer: { appId: app.appId },
     change: { objectType: 'app', objectId: app.appId, accountId: app.accountId, before: null, after: app },
+    impact: { actions: ['create-object'] },
     effects: [`Creates a ${app.dockerPreset} app. Nothing runs until an environment is deployed.`],
   }
 })

@@ -22,6 +22,7 @@ export default handler(deleteApp, async ({ tx }, _input, { app }) => {
       before: shownApp(app),
       after: null,
     },
+    impact: { actions: ['delete-object'] },
     effects: [`Deletes app ${app.appId}; it has no environments.`],
   }
 })

@@ -7,10 +7,11 @@ import { saveApp } from './change-app.ts'
 
 export default handler(updateApp, async (context, input, target) => {
   const { app: before } = target
-  const { app, change, effect } = await saveApp(context, target, before, changed(before, input))
+  const { app, change, impact, effect } = await saveApp(context, target, before, changed(before, input))
   return {
     answer: { message: `App ${app.appId} changed. ${effect} redeploy-app-env deploys it now.`, app },
     change,
+    impact,
     effects: [`Changes app ${app.appId}. ${effect}`],
   }
 })

@@ -32,7 +32,12 @@ export default handler(undoChange, async (context, _input, target) => {
     )
   }
   const undone = result.paths.map(fieldPath)
-  const { change, effect, wake } = await undo.save(context, target, current, result.draft as typeof current)
+  const { change, impact, effect, wake } = await undo.save(
+    context,
+    target,
+    current,
+    result.draft as typeof current,
+  )
   return {
     answer: {
       message: `Undid ${entry.operation} of ${entry.at}. ${effect}`,
@@ -41,6 +46,7 @@ export default handler(undoChange, async (context, _input, target) => {
       undone,
     },
     change: { ...change, undid: entry.entryId },
+    impact: { environments: current.appEnvId === undefined ? [] : [current.appEnvId], ...impact },
     effects: [`Puts back ${fieldNames(result.paths)}.`, effect],
     preview: async () => ({ effects: [], facts: { entry: shownEntry(entry, current) } }),
     ...(wake ? { wake } : {}),

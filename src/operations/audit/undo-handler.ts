@@ -1,3 +1,4 @@
+import type { ImpactStatement } from '../../contract/impact.ts'
 import type { Same } from '../../domain/access/undo.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
@@ -16,5 +17,5 @@ export interface UndoHandler<Stored> {
     target: AccountTarget,
     current: Stored,
     draft: Stored,
-  ): Promise<{ change: Change; effect: string; wake?: string[] }>
+  ): Promise<{ change: Change; impact: ImpactStatement; effect: string; wake?: string[] }>
 }

@@ -46,6 +46,7 @@ export default handler(createAppEnvBackup, async (context, _input, { environment
       before: null,
       after: backup,
     },
+    impact: { actions: ['create-object'] },
     effects: [effectOf(backup, environment)],
     wake: [environment.appEnvId],
   }

@@ -5,9 +5,11 @@ import type { Tx } from '../../store/db.ts'
 import { deleteBackup, isBeingRestored } from '../../store/repositories/backups.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
+import { hasFreshBackup } from '../environments/container-impact.ts'
 
 /** Deletes the row; the reconciler removes files without a row. */
-export default handler(deleteAppEnvBackup, async ({ tx }, _input, { backup }) => {
+export default handler(deleteAppEnvBackup, async (context, _input, { backup }) => {
+  const { tx } = context
   const environment = await findEnvironment(tx, { appEnvId: backup.appEnvId })
   if (environment?.volumeMove?.backupId === backup.backupId) refuseWhileCopying(environment)
   await refuseWhileRestored(tx, backup.backupId)
@@ -20,6 +22,11 @@ export default handler(deleteAppEnvBackup, async ({ tx }, _input, { backup }) =>
       accountId: backup.accountId,
       before: backup,
       after: null,
+    },
+    impact: {
+      actions: ['delete-object', 'delete-data'],
+      environments: environment ? [environment.appEnvId] : [],
+      dataLost: backup.status === 'SUCCEEDED' && !(await hasFreshBackup(context, backup.appEnvId)),
     },
     effects: [`Deletes the copy of ${backup.envName} from ${backup.createdAt} permanently.`],
     wake: [backup.appEnvId],

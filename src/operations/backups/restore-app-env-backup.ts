@@ -12,11 +12,13 @@ import { insertRestore, isRestoring } from '../../store/repositories/backups.ts'
 import { loadVisible, notFound } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 import { userIdOrNull } from '../core/user-of.ts'
+import { hasFreshBackup, storesData } from '../environments/container-impact.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse } from '../environments/responses.ts'
 
 /** Only records the request; the reconciler restores the data once the database answers, or its containers ended. */
-export default handler(restoreAppEnvBackup, async (context, input, { environment, app }) => {
+export default handler(restoreAppEnvBackup, async (context, input, target) => {
+  const { environment, app } = target
   const { tx, caller, now } = context
   const format = backupFormat(app, environment)
   const { backup } = await loadVisible({ tx, caller, operation: restoreAppEnvBackup, input }, 'backup')
@@ -36,6 +38,7 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
     createdAt: now,
   })
   await insertRestore(tx, restore)
+  const isHeld = await hasFreshBackup(context, environment.appEnvId)
   const details = backup.backupId
   await noteActivity(context, environment.appEnvId, { activity: 'RESTORE', status: 'PENDING', details })
   return {
@@ -52,6 +55,12 @@ export default handler(restoreAppEnvBackup, async (context, input, { environment
       accountId: restore.accountId,
       before: null,
       after: restore,
+    },
+    impact: {
+      actions: ['replace-data'],
+      downtimeSeconds: environment.desiredState === 'running' ? null : 0,
+      dataLost: storesData(target) && !isHeld,
+      undo: isHeld ? 'restore' : 'none',
     },
     effects: [
       `Replaces all data of ${environment.cliEnvName} with the backup of ${backup.envName} from ${backup.createdAt} (${backup.sizeBytes} bytes).`,

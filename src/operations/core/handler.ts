@@ -163,6 +163,9 @@ interface AnsweredLater<Answer> extends Effects<Answer> {
   afterCommit: AfterCommit<Answer>
 }
 
+/** A write that finds nothing to do. */
+export const noImpact: ImpactStatement = { actions: ['none'] }
+
 export type Outcome<Answer> = Answered<Answer> | AnsweredLater<Answer>
 
 export interface Handler {
@@ -178,10 +181,14 @@ export function secretsShown(
   return { objectType, objectId, accountId, before: {}, after: {} }
 }
 
+/** Every write states its impact. */
+type OutcomeOf<O extends Operation> = Outcome<OutputOf<O>> &
+  (O['method'] extends 'GET' ? unknown : { impact: ImpactStatement })
+
 /** Ties an operation row to the code that carries it out; the types of input, target and answer come from the row. */
 export function handler<O extends Operation>(
   operation: O,
-  run: (context: Context, input: InputOf<O>, target: TargetOf<O['policy']>) => Promise<Outcome<OutputOf<O>>>,
+  run: (context: Context, input: InputOf<O>, target: TargetOf<O['policy']>) => Promise<OutcomeOf<O>>,
 ): Handler {
   return { operation, run: run as Handler['run'] }
 }

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Impact } from '../../contract/impact.ts'
+import type { Region } from '../../contract/regions.ts'
 import { resources } from '../../contract/resources.ts'
+import { differences } from '../../domain/access/undo.ts'
+import type { Environment } from '../../domain/environments/environment.ts'
+import type { Tx } from '../../store/db.ts'
+import { findEnvironment } from '../../store/repositories/environments.ts'
 import { answeredSince } from '../../store/repositories/last-requests.ts'
 import type { EnvironmentTarget, Target } from './access-targets.ts'
 import type { Change, Context, Outcome } from './handler.ts'
@@ -15,23 +20,22 @@ const noteMs = 60_000
 
 /** The impact of a write: the statement of its handler, and the facts that follow from the change itself. */
 export async function completeImpact(
-  { tx, now }: Context,
+  { tx, now, installation }: Context,
   target: Target & Partial<EnvironmentTarget>,
-  { change, impact: stated = derived(change) }: Outcome<unknown>,
+  { change, impact: stated = {} }: Outcome<unknown>,
   isUndoable: IsUndoable,
 ): Promise<Impact> {
-  const hasEffect = !stated.actions?.includes('none')
-  const environments = stated.environments ?? (hasEffect ? touched(target, change) : [])
-  const isRunningDatabase =
-    target.app?.isDatabase === true &&
-    target.environment !== undefined &&
-    environments.includes(target.environment.appEnvId) &&
-    ['RUNNING', 'UPDATING'].includes(target.environment.status)
+  const actions = stated.actions ?? [hasDifference(change) ? 'change-settings' : 'none']
+  const hasEffect = !actions.includes('none')
+  const environments = hasEffect ? (stated.environments ?? touched(target, change)) : []
+  const regions = installation.regions()
   const since = new Date(Date.parse(now) - recentMs - noteMs).toISOString()
   return {
-    actions: stated.actions ?? derived(change).actions,
+    actions,
     environments,
-    serving: isRunningDatabase || (await answeredSince(tx, environments, since)),
+    serving:
+      (await answeredSince(tx, environments, since)) ||
+      (await servesUncounted(tx, environments, { known: beforehand(target, change), regions })),
     containersEnded: stated.containersEnded ?? 0,
     containersStarted: stated.containersStarted ?? 0,
     downtimeSeconds: stated.downtimeSeconds === undefined ? 0 : stated.downtimeSeconds,
@@ -46,6 +50,29 @@ export async function completeImpact(
   }
 }
 
+/** Environments as they were before the write, which may have stopped or deleted them. */
+function beforehand({ environment }: Partial<EnvironmentTarget>, change: Change | undefined): Environment[] {
+  const isEnvironment = change?.objectType === resources.environment.auditName && change.before !== null
+  return [...(environment ? [environment] : []), ...(isEnvironment ? [change.before as Environment] : [])]
+}
+
+/** Requests to databases and to environments of a cluster are not counted: they serve while they run. */
+async function servesUncounted(
+  tx: Tx,
+  appEnvIds: readonly string[],
+  { known, regions }: { known: readonly Environment[]; regions: readonly Region[] },
+): Promise<boolean> {
+  const inCluster = ({ region }: Environment) =>
+    regions.some((one) => one.region === region && one.engine === 'kubernetes')
+  for (const appEnvId of appEnvIds) {
+    const environment =
+      known.find((one) => one.appEnvId === appEnvId) ?? (await findEnvironment(tx, { appEnvId }))
+    if (!environment || !['RUNNING', 'UPDATING'].includes(environment.status)) continue
+    if (environment.database || inCluster(environment)) return true
+  }
+  return false
+}
+
 /** M2: ids of environments that the caller may not see are hidden, as in the changes. */
 export function shownImpact(target: Target & Partial<EnvironmentTarget>, impact: Impact): Impact {
   const { account, membership, environment } = target
@@ -56,11 +83,10 @@ export function shownImpact(target: Target & Partial<EnvironmentTarget>, impact:
   return { ...impact, environments }
 }
 
-/** For handlers that state no impact yet. */
-function derived(change: Change | undefined): { actions: Impact['actions'] } {
-  if (!change) return { actions: ['none'] }
-  if (change.before === null) return { actions: ['create-object'] }
-  return { actions: [change.after === null ? 'delete-object' : 'change-settings'] }
+/** A save of the same values changes nothing but the revision. */
+function hasDifference(change: Change | undefined): boolean {
+  if (!change) return false
+  return differences(change.before, change.after).length > 0 || (change.alsoChanged ?? []).length > 0
 }
 
 /** The environment of the object, and those that change with it. */

@@ -138,7 +138,8 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
   if (outcome.change) {
     await deps.db.write(async (tx) => {
       const writing = { ...context, tx }
-      const impact = await completeImpact(writing, target, outcome, deps.isUndoable)
+      const shows = { impact: { actions: ['reveal-secret' as const] }, ...outcome }
+      const impact = await completeImpact(writing, target, shows, deps.isUndoable)
       await recordWrite(writing, call, outcome.change, impact)
     })
   }

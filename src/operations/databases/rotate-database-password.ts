@@ -53,6 +53,7 @@ export default handler(rotateDatabasePassword, async (context, _input, target) =
       'Changing the password. When get-app-env-history lists ROTATE_PASSWORD as DONE, apply the environments whose variables refer to it',
     ),
     change,
+    impact: { actions: ['change-credential'], downtimeSeconds: dependents.length > 0 ? null : 0 },
     effects: [
       'New connections with the old password are refused.',
       `Environments with variables that refer to it: ${dependents.length}. Apply their pending changes (apply-app-env-changes).`,

@@ -1,12 +1,14 @@
 import { applyAppEnvChanges } from '../../contract/app-env-actions.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { deepCopy } from '../../domain/deep-copy.ts'
 import type { Content, Environment } from '../../domain/environments/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { type Context, handler } from '../core/handler.ts'
+import { type Context, handler, noImpact } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { appliedOf, appliedText, rolloutImpact, scaleImpact } from '../environments/container-impact.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
 import { beginRollout, changeWantedSettings } from './begin-rollout.ts'
@@ -22,22 +24,24 @@ export default handler(applyAppEnvChanges, async (context, _input, target) => {
         ...environmentResponse(environment, 'Nothing is pending'),
         appliedImmediately: true as const,
       },
+      impact: noImpact,
       effects: ['Nothing is pending.'],
     }
   }
   const draft = draftOf(environment)
-  const message = await applySaved(context, target, draft)
+  const { message, impact } = await applySaved(context, target, draft)
   const change = await saveChange(context, target, draft)
   return {
     answer: { ...environmentResponse(draft, message), appliedImmediately: true as const },
     change,
-    effects: [`Applies ${fields.join(', ')}. ${message}.`],
+    impact,
+    effects: [`Applies ${fields.join(', ')}. ${message}.`, ...appliedText(impact)],
     wake: [draft.appEnvId],
   }
 })
 
 /** 3.3: builds if the build uses a changed setting, deploys if containers must get it, else only takes the snapshot. */
-async function applySaved(context: Context, target: EnvironmentTarget, draft: Environment): Promise<string> {
+async function applySaved(context: Context, target: EnvironmentTarget, draft: Environment): Promise<Applied> {
   const inForce = await settingsInForce(context, target.environment)
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
   const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
@@ -52,12 +56,25 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
       status: 'DONE',
       version: draft.currentVersion,
     })
-    return appliedMessage(content !== null)
+    const variables = { appliedOf: await appliedOf(context, target.environment, draft.saved) }
+    return {
+      message: appliedMessage(content !== null),
+      impact: { ...scaleImpact(target, draft), variables },
+    }
   }
   const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
   const next = rebuilds ? await builtAgain(context, target.app, draft, content, draft.saved) : content
+  // Going back to the earlier version restores its settings; the same version has the new ones.
+  const undo = rebuilds ? 'redeploy' : 'none'
+  const impact = await rolloutImpact(context, target, ['deploy'], { settings: draft.saved, undo })
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
-  return rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
+  const message = rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
+  return { message, impact }
+}
+
+interface Applied {
+  message: string
+  impact: ImpactStatement
 }
 
 /** The newest version, if no version has ever served because each failed; a person has not stopped it since. */
@@ -76,14 +93,16 @@ async function deployFailedAgain(
   target: EnvironmentTarget,
   draft: Environment,
   content: Content,
-): Promise<string> {
+): Promise<Applied> {
   const isBuilt = draft.region in content.images
   const rebuilds = content.type === 'BUILD' && isBuilt && needsBuild(draft.saved, draft.applied)
   const next = rebuilds
     ? await builtAgain(context, target.app, draft, content, draft.saved)
     : await withAppChanges(context, target.app, draft, content)
+  const impact = await rolloutImpact(context, target, ['deploy'], { settings: draft.saved })
   await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
-  return `Deploying version ${next.version} again with the changes, because it failed and no other has served`
+  const message = `Deploying version ${next.version} again with the changes, because it failed and no other has served`
+  return { message, impact }
 }
 
 /** For a stopped environment, or changes that no container sees. */

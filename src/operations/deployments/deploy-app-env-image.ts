@@ -2,6 +2,7 @@ import { deployAppEnvImage } from '../../contract/deployments.ts'
 import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse, settingsToDeploy } from '../environments/responses.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 
@@ -26,6 +27,7 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
     gitCommitId: null,
   })
   const settings = await settingsToDeploy(context, draft)
+  const impact = await rolloutImpact(context, target, ['deploy'], { settings })
   await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_IMAGE' })
   const change = await saveChange(context, target, draft)
   return {
@@ -35,7 +37,11 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
       version: content.version,
     },
     change,
-    effects: [`Pulls ${input.image} and deploys it as version ${content.version} without downtime.`],
+    impact,
+    effects: [
+      `Pulls ${input.image} and deploys it as version ${content.version}${downtimeText(impact)}.`,
+      ...appliedText(impact),
+    ],
     wake: [draft.appEnvId],
   }
 })

@@ -1,9 +1,9 @@
 import { discardAppEnvChanges } from '../../contract/app-env-actions.ts'
 import { deepCopy } from '../../domain/deep-copy.ts'
 import { pendingChangesOf, pendingFields } from '../../domain/environments/pending-changes.ts'
-import { handler } from '../core/handler.ts'
+import { handler, noImpact } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
-import { environmentResponse, settingsInForce } from '../environments/responses.ts'
+import { environmentResponse, pendingOf, settingsInForce } from '../environments/responses.ts'
 
 /** 3.3: makes the settings in force the saved settings. Running containers do not change. */
 export default handler(discardAppEnvChanges, async (context, _input, target) => {
@@ -16,6 +16,7 @@ export default handler(discardAppEnvChanges, async (context, _input, target) => 
         ...environmentResponse(environment, 'Nothing is pending'),
         pendingChanges: pendingChangesOf(inForce, inForce),
       },
+      impact: noImpact,
       effects: ['Nothing is pending.'],
     }
   }
@@ -26,9 +27,10 @@ export default handler(discardAppEnvChanges, async (context, _input, target) => 
     answer: {
       ...environmentResponse(draft, 'Pending changes discarded'),
       // A reference whose source changed since is pending again.
-      pendingChanges: pendingChangesOf(draft.saved, inForce),
+      pendingChanges: await pendingOf(context, draft),
     },
     change,
+    impact: {},
     effects: [`Discards the pending changes of ${fields.join(', ')}. What runs stays as it is.`],
     wake: [draft.appEnvId],
   }

@@ -5,6 +5,7 @@ import { findUpload, moveUpload, type Upload } from '../../store/repositories/up
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse, settingsToDeploy } from '../environments/responses.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 
@@ -18,6 +19,7 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
     gitCommitId: input.gitCommitId ?? null,
   })
   const settings = await settingsToDeploy(context, draft)
+  const impact = await rolloutImpact(context, target, ['deploy'], { settings })
   await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_SOURCE' })
   const change = await saveChange(context, target, draft)
   return {
@@ -30,7 +32,11 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
       version: content.version,
     },
     change,
-    effects: [`Builds the upload as version ${content.version} and deploys it without downtime.`],
+    impact,
+    effects: [
+      `Builds the upload as version ${content.version} and deploys it${downtimeText(impact)}.`,
+      ...appliedText(impact),
+    ],
     wake: [draft.appEnvId],
   }
 })

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { listed } from '../../amounts.ts'
 import { redeployAppEnv } from '../../contract/deployments.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import type { InputOf, OutputOf } from '../../contract/operation.ts'
-import type { Content, Environment, Rollout } from '../../domain/environments/environment.ts'
+import type { Content, Environment, Rollout, Settings } from '../../domain/environments/environment.ts'
 import { isLooping } from '../../domain/environments/health.ts'
 import { isDeployable } from '../../domain/environments/kept-images.ts'
 import { pendingNames } from '../../domain/environments/pending-changes.ts'
@@ -17,6 +18,7 @@ import {
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { branchHead, contentToDeploy, withAppChanges } from './content-to-deploy.ts'
@@ -42,6 +44,7 @@ export default handler(redeployAppEnv, async (context, input, target) => {
   const savedBefore = draft.saved
   const restored = ran && (await restoreSettings(context, target, draft, ran, input.keepSecrets === true))
   const settings = restored?.settings ?? draft.saved
+  const impact = await redeployImpact(context, target, content, settings)
   await beginRollout(context, draft, content, {
     settings,
     activity: 'REDEPLOY',
@@ -68,14 +71,34 @@ export default handler(redeployAppEnv, async (context, input, target) => {
       servingVersion: draft.status === 'UPDATING' ? draft.currentVersion : null,
     },
     change,
+    impact: { ...impact, variables: namedOnce(impact, result) },
     effects: [
-      `${message}${restored ? '' : ' with the saved settings'}, without downtime.`,
+      `${message}${restored ? '' : ' with the saved settings'}${downtimeText(impact)}.`,
       ...sentencesOf(result, input, (names) => names.join(', ')).map((sentence) => `${sentence}.`),
+      ...appliedText(impact),
     ],
     preview: async () => ({ effects: [], facts: { ...result } }),
     wake: [draft.appEnvId],
   }
 })
+
+/** Before the first version that served, nothing is rolled back. */
+function redeployImpact(
+  context: Context,
+  target: EnvironmentTarget,
+  { version }: Content,
+  settings: Settings,
+): Promise<ImpactStatement> {
+  const isEarlier = version < (target.environment.currentVersion ?? 0)
+  return rolloutImpact(context, target, [isEarlier ? 'rollback' : 'deploy'], { settings })
+}
+
+/** A variable that changes because its pending change is put in force is named there. */
+function namedOnce({ variables }: ImpactStatement, result: Result): ImpactStatement['variables'] {
+  const applied = variables?.appliedOf ?? []
+  const changed = result.variables.map(({ name }) => name)
+  return { appliedOf: applied, changed: changed.filter((name) => !applied.some((one) => one.name === name)) }
+}
 
 /**
  * The head of a branch is new code, and before the first good version everything waits for a deployment: both take the

@@ -47,6 +47,7 @@ export default handler(requestDeployStorageKey, async (context, input, { environ
       before: null,
       after: { uploadId, appEnvId },
     },
+    impact: { actions: ['create-object'] },
     effects: ['Creates one upload address, valid for 15 minutes.'],
   }
 })

@@ -9,6 +9,7 @@ import { accountSize, saveEnvironment, storedSize } from '../../store/repositori
 import { findRollout } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
+import { noteAuthor } from './note-author.ts'
 import { refreshDependents } from './refresh-references.ts'
 import { checkSavedVariables } from './seal-variables.ts'
 import { followReferences } from './variable-references.ts'
@@ -34,6 +35,7 @@ export async function saveChange(
   await followReferences(context, target, target.environment, draft)
   const zCloudsDelta = size - (await storedSize(context.tx, draft.appEnvId))
   await saveEnvironment(context.tx, draft, size)
+  await noteAuthor(context, draft, target.environment.saved)
   const alsoChanged = await refreshDependents(context, target, draft)
   const recorded = await withDeployment(context, target.environment, draft)
   return {

@@ -1,10 +1,14 @@
+import type { ImpactStatement } from '../../contract/impact.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import { checkContentMoves } from '../../domain/environments/move.ts'
 import { refuseWhileCopying } from '../../domain/environments/volume-move.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { checkBackupCount } from '../backups/check-backup-count.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context } from '../core/handler.ts'
 import { beginRollout } from '../deployments/begin-rollout.ts'
+import { rolloutImpact } from './container-impact.ts'
+import { settingsInForce } from './responses.ts'
 
 /**
  * 3.3: changes the region immediately; the serving containers stay in the old region until the new ones serve, or until a
@@ -40,4 +44,16 @@ export async function changeRegion(context: Context, draft: Environment, region:
     ? 'Then get-app-env shows its new address; the old one answers for another minute.'
     : 'Its address stays.'
   return `Version ${content.version} starts in ${region}; ${from} serves until it does. ${change}`
+}
+
+/** The impact of `changeRegion` on `draft`: it starts in the new region if it runs. */
+export async function moveImpact(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+): Promise<ImpactStatement> {
+  if (draft.wantedRolloutId === target.environment.wantedRolloutId) return { actions: ['change-settings'] }
+  const settings = await settingsInForce(context, target.environment)
+  const { undo: _, ...rollout } = await rolloutImpact(context, target, ['deploy'], { settings })
+  return rollout
 }

@@ -36,6 +36,7 @@ export default handler(createAppEnv, async (context, input, target) => {
   await checkAccountSize(context, target, null, size)
   await insertEnvironment(tx, environment, size)
   await followReferences(context, target, null, environment)
+  const starts = runsAtOnce(context, environment, app)
   const { allowedAppEnvIds } = membership
   if (caller.kind === 'user' && isRestricted(account, { allowedAppEnvIds })) {
     // M4: an environment that a restricted member creates is added to their list.
@@ -53,12 +54,23 @@ export default handler(createAppEnv, async (context, input, target) => {
       after: environment,
       zCloudsDelta: size,
     },
+    impact: {
+      actions: starts ? ['create-object', 'deploy'] : ['create-object'],
+      containersStarted: starts ? environment.applied.containers : 0,
+    },
     effects: [
       `Creates ${environment.cliEnvName} in ${environment.region} (made ${now}). ${firstStep(context, environment, app)}`,
     ],
     wake: [environment.appEnvId],
   }
 })
+
+/** A database needs no deployment. */
+function runsAtOnce(context: Context, { region }: Environment, app: AppTarget['app']): boolean {
+  if (!app.isDatabase) return false
+  const { dockerPreset } = databasePresetOf(app.dockerPreset)
+  return context.installation.databaseAvailability(region).get(dockerPreset)?.available === true
+}
 
 function firstStep(context: Context, environment: Environment, app: AppTarget['app']): string {
   if (!app.isDatabase) return 'It runs after the first deployment.'

@@ -1,12 +1,16 @@
 import { endAlert } from '../../alerting/steps.ts'
 import { counted } from '../../amounts.ts'
 import { deleteAppEnv } from '../../contract/app-envs.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { countBackups } from '../../store/repositories/backups.ts'
 import { deleteEnvironment, storedSize } from '../../store/repositories/environments.ts'
-import { listLivePods } from '../../store/repositories/rollouts.ts'
+import { listActiveJobRuns } from '../../store/repositories/job-runs.ts'
+import { peopleNotified } from '../alerts/people-notified.ts'
 import { alertUrl } from '../alerts/responses.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
+import { endImpact, hasFreshBackup, storesData } from './container-impact.ts'
 import { refuseReferred } from './variable-references.ts'
 
 /** Deletes the rows; the reconciler removes containers, volumes and files without a row. */
@@ -14,10 +18,10 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
   const { environment, app } = target
   const { tx, installation } = context
   await refuseReferred(context, target, environment.appEnvId, 'Other environments refer to this one')
-  const pods = await listLivePods(tx, environment.appEnvId)
+  const impact = await deletionImpact(context, target)
   const served = [...new Set(installation.hosts(environment, app).map(({ host }) => host))]
   const backups = await countBackups(tx, environment.appEnvId)
-  const firing = await endAlerts(context, environment)
+  const { firing, notified } = await endAlerts(context, environment)
   const zCloudsDelta = -(await storedSize(tx, environment.appEnvId))
   await deleteEnvironment(tx, environment.appEnvId)
   return {
@@ -30,8 +34,13 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
       after: null,
       zCloudsDelta,
     },
+    impact: {
+      ...impact,
+      actions: [...(impact.actions ?? []), ...(firing > 0 ? ['send-message' as const] : [])],
+      peopleNotified: notified,
+    },
     effects: [
-      `Stops and removes ${counted(pods.length, 'container')} of ${environment.cliEnvName}.`,
+      `Stops and removes ${counted(impact.containersEnded ?? 0, 'container')} of ${environment.cliEnvName}.`,
       ...(served.length === 0
         ? []
         : [`${served.join(', ')} ${served.length === 1 ? 'stops' : 'stop'} serving requests.`]),
@@ -49,17 +58,33 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
   }
 })
 
-/** Ends the alerts of an environment and returns how many had an open episode. */
+/** Its backups stay, so data that a fresh one holds is not lost. */
+async function deletionImpact(context: Context, target: EnvironmentTarget): Promise<ImpactStatement> {
+  const { appEnvId } = target.environment
+  const hasData = storesData(target)
+  const runs = await listActiveJobRuns(context.tx, appEnvId)
+  const actions = ['delete-object', ...(hasData ? ['delete-data'] : [])] as ImpactStatement['actions']
+  return {
+    ...(await endImpact(context, target, actions ?? [], runs)),
+    dataLost: hasData && !(await hasFreshBackup(context, appEnvId)),
+    undo: 'none',
+  }
+}
+
+/** Ends the alerts of an environment: how many had an open episode, and the messages that end them. */
 async function endAlerts(
   context: Context,
   { appEnvId, cliEnvName }: { appEnvId: string; cliEnvName: string },
-): Promise<number> {
+): Promise<{ firing: number; notified: number }> {
   const { tx, now } = context
   let firing = 0
+  let notified = 0
   const ended = { appEnvName: cliEnvName, nowMs: Date.parse(now), endedBy: 'environment-deleted' } as const
   for (const alert of await listAlertsOfEnvironment(tx, appEnvId)) {
     const url = alertUrl(context, cliEnvName, alert.alertId)
-    if (await endAlert(tx, { ...ended, alert, url })) firing += 1
+    const receivers = await endAlert(tx, { ...ended, alert, url })
+    if (receivers.length > 0) firing += 1
+    notified += await peopleNotified(tx, receivers)
   }
-  return firing
+  return { firing, notified }
 }

@@ -2,7 +2,7 @@ import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.t
 import { findContent, findRollout, listLivePods } from '../../store/repositories/rollouts.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { readHealth } from './read-health.ts'
-import { containerCounts, pendingOf, servedApp } from './responses.ts'
+import { containerCounts, pendingWithAuthors, servedApp } from './responses.ts'
 
 export default handler(getAppEnvStatus, async (context, _input, target) => {
   const { environment, app } = target
@@ -21,7 +21,7 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       currentDeployment: await deploymentOf(context, environment.latestRolloutId),
       containers: containerCounts(environment, app, pods),
       health,
-      pendingChanges: await pendingOf(context, environment),
+      pendingChanges: await pendingWithAuthors(context, environment),
       hosts: context.installation.hosts(environment, await servedApp(context, environment, app)),
       ...(environment.volumeMove && {
         volumeMove: { region: environment.region, step: environment.volumeMove.step },

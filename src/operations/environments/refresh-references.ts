@@ -8,6 +8,7 @@ import { openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Change, Context } from '../core/handler.ts'
 import { refreshedChange } from '../core/recorded.ts'
+import { noteAuthor } from './note-author.ts'
 import { type FindSource, lookUp, sourceReader } from './reference-sources.ts'
 import { checkSavedVariables } from './seal-variables.ts'
 
@@ -99,7 +100,9 @@ async function saveRefreshed(
 ): Promise<void> {
   const isVisible = membership !== null && mayAccess(account, membership, draft.appEnvId)
   const dependent = { shownName: isVisible ? draft.cliEnvName : null }
-  checkSavedVariables(await findEnvironment(context.tx, draft), draft, dependent)
+  const before = await findEnvironment(context.tx, draft)
+  checkSavedVariables(before, draft, dependent)
+  if (before) await noteAuthor(context, draft, before.saved)
   draft.revision += 1
   draft.updatedAt = context.now
   await saveEnvironment(context.tx, draft)

@@ -36,6 +36,7 @@ export default handler(requestSecret, async (context, { variable }, { environmen
       before: null,
       after: { appEnvId, variable },
     },
+    impact: { actions: ['create-object'] },
     effects: ['Creates one link, valid for 15 minutes, under which a person enters the value.'],
   }
 })

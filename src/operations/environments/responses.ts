@@ -12,10 +12,11 @@ import type {
   StoredVariable,
 } from '../../domain/environments/environment.ts'
 import { effectiveHealthCheck, hasHealthCheck } from '../../domain/environments/health-check.ts'
-import { pendingChangesOf } from '../../domain/environments/pending-changes.ts'
+import { pendingChangesOf, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
+import { listAuthors } from '../../store/repositories/pending-authors.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
@@ -46,6 +47,14 @@ export async function settingsToDeploy(context: Context, environment: Environmen
 
 export async function pendingOf(context: Context, environment: Environment) {
   return pendingChangesOf(environment.saved, await settingsInForce(context, environment))
+}
+
+/** For reads: with the user who saved each change. */
+export async function pendingWithAuthors(context: Context, environment: Environment) {
+  const { appEnvId, saved } = environment
+  const inForce = await settingsInForce(context, environment)
+  const isPending = pendingFields(saved, inForce).length > 0
+  return pendingChangesOf(saved, inForce, isPending ? await listAuthors(context.tx, appEnvId) : new Map())
 }
 
 /** Desired, running and ready containers. `pods`: the environment's pods that have not ended. */
@@ -129,7 +138,7 @@ export async function appEnvResponse(
       await servedApp(context, environment, app),
       decrypt ? databaseSecrets(context, environment) : undefined,
     ),
-    pendingChanges: await pendingOf(context, environment),
+    pendingChanges: await pendingWithAuthors(context, environment),
     changingRegion: environment.changingRegion,
     createdAt: environment.createdAt,
     updatedAt: environment.updatedAt,

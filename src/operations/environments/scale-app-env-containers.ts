@@ -5,6 +5,7 @@ import { checkDatabase } from '../../domain/databases/settings.ts'
 import { rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { scaleImpact } from './container-impact.ts'
 import { environmentResponse } from './responses.ts'
 import { setContainers } from './set-containers.ts'
 
@@ -25,6 +26,7 @@ export default handler(scaleAppEnvContainers, async (context, input, target) => 
   return {
     answer: { ...environmentResponse(draft, message), containers: input.containers },
     change,
+    impact: scaleImpact(target, draft),
     effects: [`${message}.`],
     wake: [draft.appEnvId],
   }

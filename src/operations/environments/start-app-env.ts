@@ -1,8 +1,9 @@
 import { startAppEnv } from '../../contract/app-env-actions.ts'
-import { handler } from '../core/handler.ts'
+import { handler, noImpact } from '../core/handler.ts'
 import { beginRollout } from '../deployments/begin-rollout.ts'
 import { contentToDeploy } from '../deployments/content-to-deploy.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { rolloutImpact } from './container-impact.ts'
 import { environmentResponse } from './responses.ts'
 
 export default handler(startAppEnv, async (context, _input, target) => {
@@ -10,11 +11,14 @@ export default handler(startAppEnv, async (context, _input, target) => {
   if (environment.desiredState === 'running') {
     return {
       answer: environmentResponse(environment, 'The environment is already started'),
+      impact: noImpact,
       effects: ['No effect: the environment is already started.'],
     }
   }
   const draft = draftOf(environment)
   const content = await contentToDeploy(context, target, draft, draft.applied)
+  const started = { settings: draft.applied, undo: 'none' } as const
+  const impact = await rolloutImpact(context, target, ['start'], started)
   await beginRollout(context, draft, content, { settings: draft.applied, activity: 'START' })
   const builds = content.version === environment.nextVersion && content.type === 'BUILD'
   const message = builds
@@ -24,6 +28,7 @@ export default handler(startAppEnv, async (context, _input, target) => {
   return {
     answer: environmentResponse(draft, message),
     change,
+    impact,
     effects: [`${message}.`],
     wake: [draft.appEnvId],
   }

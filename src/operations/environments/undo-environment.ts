@@ -9,6 +9,7 @@ import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { saveChange } from './change-environment.ts'
 import { changeRegion } from './change-region.ts'
 import { noteActivity } from './note-activity.ts'
+import { updateImpact } from './update-impact.ts'
 
 /** `applied` comes along where a change took effect at once; a deployment under way has settings of its own. */
 const atOnce = ['containers', 'functionConfig', 'jobConfig', 'healthCheck'] as const
@@ -52,13 +53,15 @@ export const undoEnvironment: UndoHandler<Environment> = {
       checkMove(stored.app, environment, region, context.installation.regions())
       effects.push(await changeRegion(context, draft, region))
     }
-    const change = await saveChange(context, { environment, app: stored.app, account, membership }, draft)
+    const target = { environment, app: stored.app, account, membership }
+    const change = await saveChange(context, target, draft)
     await noteActivity(context, draft.appEnvId, {
       activity: 'UNDO',
       status: 'DONE',
       version: draft.currentVersion,
     })
-    return { change, effect: effects.join(' '), wake: [draft.appEnvId] }
+    const impact = await updateImpact(context, target, draft)
+    return { change, impact, effect: effects.join(' '), wake: [draft.appEnvId] }
   },
 }
 

@@ -6,6 +6,7 @@ import { AppError, rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from './change-environment.ts'
+import { scaleImpact } from './container-impact.ts'
 import { noteActivity } from './note-activity.ts'
 import { environmentResponse } from './responses.ts'
 
@@ -39,6 +40,7 @@ export default handler(updateAppEnvAutoscaling, async (context, input, target) =
   return {
     answer: { ...environmentResponse(draft, `Autoscaling is ${state}`), autoscaling: draft.autoscaling },
     change,
+    impact: scaleImpact(target, draft),
     effects: [
       `Autoscaling ${state}, ${draft.autoscaling.minContainers} to ${draft.autoscaling.maxContainers} containers.`,
     ],

@@ -37,6 +37,7 @@ export default handler(updateAppEnvVariables, async (context, input, target) => 
       pendingChanges,
     },
     change,
+    impact: {},
     effects: ['Saved as pending changes; running containers keep the old values until apply.'],
     wake: [draft.appEnvId],
   }

@@ -12,6 +12,7 @@ import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from './change-environment.ts'
 import { changeRegion } from './change-region.ts'
 import { setContainers } from './set-containers.ts'
+import { updateImpact } from './update-impact.ts'
 import { storeVariables } from './variable-references.ts'
 
 type Input = InputOf<typeof updateAppEnv>
@@ -51,6 +52,7 @@ export default handler(updateAppEnv, async (context, input, target) => {
   return {
     answer: { appEnvId: draft.appEnvId },
     change,
+    impact: await updateImpact(context, target, draft),
     effects,
     wake: [draft.appEnvId],
   }

@@ -8,10 +8,13 @@ import {
   probeProposal,
 } from '../../domain/functions/probe.ts'
 import { AppError, rejectViolation } from '../../errors.ts'
-import { handler } from '../core/handler.ts'
+import { countRunningPods } from '../../store/repositories/rollouts.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { type Context, handler } from '../core/handler.ts'
 
 /** Sends the load after the transaction commits; its results are not stored. */
-export default handler(probeFunction, async (context, input, { environment, app, account }) => {
+export default handler(probeFunction, async (context, input, target) => {
+  const { environment, app, account } = target
   const { appEnvId } = environment
   rejectViolation(functionOnlyViolation(app, 'probe-function'))
   if (environment.desiredState !== 'running' || environment.currentRolloutId === null) {
@@ -25,6 +28,7 @@ export default handler(probeFunction, async (context, input, { environment, app,
   const { path, requests } = input
   return {
     answer: null,
+    impact: { actions: ['scale-up'], containersStarted: await startedBy(context, target, concurrency) },
     effects: [
       `Sends at most ${requests} GET requests, ${concurrency} at a time, to http://${host}${path}, for at most 20 seconds. Containers that they start are billed.`,
     ],
@@ -46,3 +50,17 @@ export default handler(probeFunction, async (context, input, { environment, app,
     },
   }
 })
+
+/** The containers that the load needs at most, beside those that run. */
+async function startedBy(
+  { tx }: Context,
+  { environment, account }: EnvironmentTarget,
+  concurrency: number,
+): Promise<number> {
+  const { containerConcurrency, maxScale } = effectiveFunctionConfig(
+    environment.applied.functionConfig,
+    account.settings,
+  )
+  const needed = Math.min(maxScale, Math.ceil(concurrency / containerConcurrency))
+  return Math.max(0, needed - (await countRunningPods(tx, environment.appEnvId)))
+}

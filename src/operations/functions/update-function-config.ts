@@ -6,6 +6,7 @@ import { rejectViolation } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
+import { scaleImpact } from '../environments/container-impact.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 
 export default handler(updateFunctionConfig, async (context, input, target) => {
@@ -37,6 +38,7 @@ export default handler(updateFunctionConfig, async (context, input, target) => {
       appliedImmediately: applyImmediately,
     },
     change,
+    impact: scaleImpact(target, draft),
     effects: [applyImmediately ? 'Takes effect immediately; no container is replaced.' : 'Saved as pending.'],
     wake: [appEnvId],
   }

@@ -47,6 +47,7 @@ export default handler(startJobRun, async (context, input, target) => {
       before: null,
       after: jobRunResponse(run),
     },
+    impact: { actions: ['run-job'], containersStarted: 1 },
     effects: [`Starts one container of ${environment.cliEnvName} that runs the command to its end.`],
     wake: [environment.appEnvId],
   }

@@ -45,6 +45,7 @@ export default handler(updateJobConfig, async (context, input, target) => {
       ...(warnings.length > 0 && { warnings }),
     },
     change,
+    impact: {},
     effects: [
       input.applyImmediately
         ? 'Applies from the next run; running runs keep their settings.'

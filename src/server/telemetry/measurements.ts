@@ -2,6 +2,7 @@ import type { GatewayEvents } from '../../gateway/control/client.ts'
 import { IngressCounter, type IngressState } from '../../metrics/ingress-counter.ts'
 import { Sampler } from '../../metrics/sampler.ts'
 import { AppAutoscaler } from '../../regions/machine/app-autoscaler.ts'
+import { LastRequests } from '../../regions/machine/last-requests.ts'
 import type { Reconciler } from '../../regions/machine/reconciler.ts'
 import { listEnvironmentIdsIn } from '../../store/repositories/environments-in-regions.ts'
 import type { Platform } from '../platform.ts'
@@ -31,6 +32,7 @@ export async function openMeasuring({
 }: Platform): Promise<Measuring> {
   const known = new Set(await db.read((tx) => listEnvironmentIdsIn(tx)))
   const ingress = new IngressCounter(metrics.periodMs)
+  const lastRequests = new LastRequests({ db: membership.machineDb, clock, log })
   await metrics.open(
     (appEnvId) => known.has(appEnvId),
     (state, t) => {
@@ -49,8 +51,10 @@ export async function openMeasuring({
       hello: ({ pid }) => ingress.hello(pid, clock.monotonicMs()),
       traffic(samples) {
         const atMs = clock.wallMs()
-        for (const { appEnvId, ...counts } of ingress.traffic(samples))
+        for (const { appEnvId, ...counts } of ingress.traffic(samples)) {
           metrics.recentTraffic.add(appEnvId, counts, atMs)
+          if (counts.requests > counts.failed + counts.unanswered) lastRequests.note(appEnvId)
+        }
       },
       down: () => ingress.down(),
     },
@@ -71,10 +75,12 @@ export async function openMeasuring({
     },
     async forget(appEnvId) {
       ingress.forget(appEnvId)
+      lastRequests.forget(appEnvId)
       figures.forget(appEnvId)
       await metrics.forget(appEnvId)
     },
     async stop() {
+      await lastRequests.stop()
       await Promise.all([sampler?.stop(), autoscaler?.stop()])
       figures.close()
     },

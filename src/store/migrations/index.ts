@@ -30,6 +30,7 @@ import { keptRuns } from './050-kept-runs.ts'
 import { alertFlapping } from './060-alert-flapping.ts'
 import { oauthStepUp } from './063-oauth-step-up.ts'
 import { impact } from './070-impact.ts'
+import { pendingAuthors } from './071-pending-authors.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -65,4 +66,5 @@ export const migrations: readonly Migration[] = [
   alertFlapping,
   oauthStepUp,
   impact,
+  pendingAuthors,
 ]

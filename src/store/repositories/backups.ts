@@ -86,6 +86,18 @@ export async function countBackups(tx: Tx, appEnvId: string): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
+/** Whether a backup of the environment was begun since and succeeded. */
+export async function hasBackupSince(tx: Tx, appEnvId: string, since: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('backups')
+    .select('backup_id')
+    .where('app_env_id', '=', appEnvId)
+    .where('status', '=', 'SUCCEEDED')
+    .where('created_at', '>=', since)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Every backup whose file may exist; any other file is an orphan. */
 export async function listBackupIds(tx: Tx): Promise<string[]> {
   return (await tx.selectFrom('backups').select('backup_id').execute()).map((row) => row.backup_id)

@@ -246,7 +246,7 @@ export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void>
     'job_runs',
     'uploads',
     'activities',
-    'last_requests',
+    'pending_authors',
     'alerts',
     'alert_contact_points',
     'alert_states',

@@ -123,7 +123,7 @@ describe('environments and what is pending', () => {
       zClouds: 2,
       envVars: [{ name: 'A', value: '1', type: 'DEPLOY' }],
     })
-    expect((await read(appEnvId)).pendingChanges).toEqual({
+    expect((await read(appEnvId)).pendingChanges).toMatchObject({
       hasBuildChanges: false,
       hasDeployChanges: true,
       deployPendingChanges: [

@@ -39,7 +39,7 @@ describe('function settings', () => {
       },
       appliedImmediately: false,
     })
-    expect((await read()).pendingChanges.deployPendingChanges).toEqual([
+    expect((await read()).pendingChanges.deployPendingChanges).toMatchObject([
       { group: 'Function Settings', field: 'functionConfig' },
     ])
     expect((await patch({ maxScale: 5, applyImmediately: true })).json.appliedImmediately).toBe(true)

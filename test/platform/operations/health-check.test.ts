@@ -56,7 +56,7 @@ it('3.3: a change is pending until it is applied, and {} inherits everything aga
   const { appEnvId } = await platform.makeEnvironment({ app: { healthCheck: { path: '/healthz' } } })
   await update(appEnvId, { path: null })
   const changed = await read(appEnvId)
-  expect(changed.pendingChanges.deployPendingChanges).toEqual([
+  expect(changed.pendingChanges.deployPendingChanges).toMatchObject([
     { group: 'Health Check', field: 'healthCheck' },
   ])
   expect(changed.effectiveHealthCheck?.path).toBeNull()

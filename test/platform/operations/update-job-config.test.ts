@@ -138,7 +138,7 @@ describe('update-job-config', () => {
     expect((await put({ timeoutSeconds: 5 })).json).toEqual({ appEnvId })
     const pending = await read()
     expect(pending.jobConfig).toEqual({ command: 'own', backoffLimit: 3, timeoutSeconds: 5 })
-    expect(pending.pendingChanges.deployPendingChanges).toEqual([
+    expect(pending.pendingChanges.deployPendingChanges).toMatchObject([
       { group: 'Job Settings', field: 'jobConfig' },
     ])
     expect(pending.effectiveJobConfig.timeoutSeconds).toMatchObject({ value: 60, from: 'app' })

@@ -105,7 +105,7 @@ describe('variables that refer to other variables', () => {
 
     await set(source.appEnvId, { name: 'KEY', value: 'second-value' })
     const { pendingChanges } = await read(last.appEnvId)
-    expect(pendingChanges.deployPendingChanges).toEqual([
+    expect(pendingChanges.deployPendingChanges).toMatchObject([
       { group: 'Environment Variables', field: 'envVars' },
     ])
     await send('POST', '/app-env/apply-changes', { appEnvId: last.appEnvId })

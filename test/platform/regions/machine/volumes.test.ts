@@ -79,7 +79,7 @@ describe('volumes of regular apps', () => {
     const appEnvId = await make({})
     await call().call(updateAppEnv, { appEnvId, useVolume: true, mountPath: '/app/files' })
     const { pendingChanges } = await call().call(getAppEnv, { appEnvId })
-    expect(pendingChanges.deployPendingChanges).toEqual([
+    expect(pendingChanges.deployPendingChanges).toMatchObject([
       { group: 'Storage', field: 'useVolume' },
       { group: 'Storage', field: 'mountPath' },
     ])
