@@ -5,9 +5,9 @@ import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
 import { changesBetween } from '../nearest.ts'
-import { readConfigFile } from './file.ts'
+import { domain, readConfigFile } from './file.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
-import { type RegionSetting, regionsOf } from './regions.ts'
+import { type DomainSetting, type RegionSetting, regionsOf } from './regions.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
@@ -28,6 +28,9 @@ const settings = {
   LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
   LONGSHORE_PORT: port.default(4400),
   LONGSHORE_GATEWAY_PORT: port.default(4480),
+  LONGSHORE_APP_DOMAIN: domain.default('app.localhost'),
+  LONGSHORE_FUNCTION_DOMAIN: domain.default('fn.localhost'),
+  LONGSHORE_PUBLIC_PORT: port.optional(),
   LONGSHORE_GATEWAY_PROCESSES: z.coerce
     .number({ error: 'must be a number from 1 to 64' })
     .int('must be a whole number')
@@ -152,6 +155,8 @@ export interface Config {
   readonly gatewayProcesses: number | undefined
   /** The first is the one the ready line names; empty only where others share the database. */
   readonly regions: readonly RegionSetting[]
+  /** Of machine regions, unless the configuration file has others. */
+  readonly domains: DomainSetting
   /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
   readonly gitBaseUrl: string
   /** The base image of the Dockerfiles that presets generate; it must contain node and npm. */
@@ -211,6 +216,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     ? readConfigFile(path.resolve(workingDir, parsed.data.LONGSHORE_CONFIG))
     : { value: null, problems: [] }
   problems.push(...file.problems)
+  if (parsed.data && parsed.data.LONGSHORE_APP_DOMAIN === parsed.data.LONGSHORE_FUNCTION_DOMAIN) {
+    problems.push('LONGSHORE_FUNCTION_DOMAIN: must differ from LONGSHORE_APP_DOMAIN')
+  }
   if (problems.length > 0 || !parsed.success) {
     throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
   }
@@ -223,6 +231,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
     gatewayProcesses: value.LONGSHORE_GATEWAY_PROCESSES,
     regions,
+    domains: {
+      appDomain: value.LONGSHORE_APP_DOMAIN,
+      functionDomain: value.LONGSHORE_FUNCTION_DOMAIN,
+      publicPort: value.LONGSHORE_PUBLIC_PORT,
+    },
     gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
     nodeImage: value.LONGSHORE_NODE_IMAGE,
     dockerHost: env.DOCKER_HOST || undefined,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 const httpsPort = 443
 
-const domain = z
+export const domain = z
   .string()
   .regex(/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/, 'must be a domain')
 const name = z
@@ -97,11 +97,15 @@ const clusterRegion = clusterFields.superRefine((region, context) => {
 export type ClusterSetting = z.output<typeof clusterRegion>
 
 /**
- * A cluster that no file describes: apps at `<envName>.app.localhost`, and neither functions nor builds. `kubeconfig`
+ * A cluster that no file describes: apps at `<envName>.<appDomain>`, and neither functions nor builds. `kubeconfig`
  * absent: in-cluster.
  */
-export function plainCluster(name: string, kubeconfig: string | undefined): ClusterSetting {
-  const addresses = { appDomain: 'app.localhost', publicPort: 80 }
+export function plainCluster(
+  name: string,
+  kubeconfig: string | undefined,
+  appDomain: string,
+): ClusterSetting {
+  const addresses = { appDomain, publicPort: 80 }
   return clusterRegion.parse({ name, engine: 'kubernetes', ...addresses, kubeconfig })
 }
 
@@ -111,7 +115,20 @@ function namespacesOf(region: z.output<typeof clusterRegion | typeof machineRegi
   return JSON.stringify([region.kubeconfig, region.context, region.namespacePrefix])
 }
 
-const machineRegion = z.strictObject({ name, engine: z.enum(['auto', 'process', 'docker']) })
+const machineRegion = z
+  .strictObject({
+    name,
+    engine: z.enum(['auto', 'process', 'docker']),
+    /** Absent: LONGSHORE_APP_DOMAIN and LONGSHORE_FUNCTION_DOMAIN. */
+    appDomain: domain.optional(),
+    functionDomain: domain.optional(),
+    /** The port in the URLs of apps and functions; absent: that of the gateway. */
+    publicPort: z.int().min(1).max(65_535).optional(),
+  })
+  .refine(({ appDomain, functionDomain }) => !appDomain || appDomain !== functionDomain, {
+    path: ['functionDomain'],
+    message: 'must differ from appDomain',
+  })
 const file = z.strictObject({
   regions: z
     .array(

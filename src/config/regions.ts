@@ -3,12 +3,22 @@ import { type ClusterSetting, type ConfigFile, plainCluster } from './file.ts'
 
 type EngineChoice = 'auto' | 'process' | 'docker' | 'kubernetes'
 
+/** Where the environments of a machine region answer. */
+export interface DomainSetting {
+  readonly appDomain: string
+  readonly functionDomain: string
+  /** The port in URLs; undefined: that of the gateway. */
+  readonly publicPort: number | undefined
+}
+
 /** A place where environments run: one instance of an engine. */
 export interface RegionSetting {
   readonly region: string
   readonly engine: EngineChoice
   /** Only for the engine `kubernetes`; from the configuration file. */
   readonly cluster?: ClusterSetting
+  /** Machine regions: those of the configuration file. */
+  readonly domains?: Partial<DomainSetting>
 }
 
 /**
@@ -20,15 +30,18 @@ export function regionsOf(
     LONGSHORE_ENGINE: EngineChoice
     LONGSHORE_REGIONS?: string | undefined
     LONGSHORE_DATABASE_URL?: string | undefined
+    LONGSHORE_APP_DOMAIN: string
   },
   present: Record<string, unknown>,
   file: ConfigFile | null,
   kubeconfig: string | undefined,
 ): readonly RegionSetting[] {
   const settingOf = (region: string, engine: EngineChoice): RegionSetting => {
-    if (engine !== 'kubernetes') return { region, engine }
     const own = file?.regions?.find(({ name }) => name === region)
-    return { region, engine, cluster: own?.engine === 'kubernetes' ? own : plainCluster(region, kubeconfig) }
+    if (engine !== 'kubernetes') return own ? { ...fromFile(own), engine } : { region, engine }
+    const cluster =
+      own?.engine === 'kubernetes' ? own : plainCluster(region, kubeconfig, value.LONGSHORE_APP_DOMAIN)
+    return { region, engine, cluster }
   }
   if (file?.regions && value.LONGSHORE_REGIONS === undefined && !('LONGSHORE_ENGINE' in present)) {
     return Object.freeze(file.regions.map(fromFile))
@@ -62,9 +75,7 @@ export function regionsOf(
 }
 
 function fromFile(one: NonNullable<ConfigFile['regions']>[number]): RegionSetting {
-  return {
-    region: one.name,
-    engine: one.engine,
-    ...(one.engine === 'kubernetes' ? { cluster: one } : {}),
-  }
+  if (one.engine === 'kubernetes') return { region: one.name, engine: one.engine, cluster: one }
+  const { name, engine, ...domains } = one
+  return { region: name, engine, ...(Object.keys(domains).length > 0 && { domains }) }
 }

@@ -45,7 +45,7 @@ export function installationOf(platform: Platform, started: Started): Installati
         addresses:
           own?.addresses ??
           foreign?.addresses ??
-          machineAddresses(foreign?.gatewayPort ?? started.gatewayPort),
+          machineAddresses(foreign?.gatewayPort ?? started.gatewayPort, own?.domains),
       })
     },
     engineProblem: (region) => (directory.foreign(region) ? directory.problem(region) : problemOf(region)),

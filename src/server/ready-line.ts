@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { consolePath, signInUrl } from '../api/console-routes.ts'
+import type { Config } from '../config/config.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
@@ -40,8 +41,7 @@ export function printReady(
     `  Console   ${signInUrl ?? facts.console}${signInUrl ? '   (signs in once, within 10 minutes)' : ''}`,
     `  API       ${facts.api}`,
     `  MCP       ${facts.mcp}   (or over stdio: longshore mcp)`,
-    `  Apps      ${gatewayUrl}   by host: <envName>.fn.localhost, <envName>.app.localhost`,
-    `            without DNS for *.localhost: curl -H 'Host: <envName>.fn.localhost' ${gatewayUrl}/`,
+    ...addressLines(config, gatewayUrl),
     ...regions.map(({ region, engine }, index) => {
       const where = regions.length > 1 ? `${region}: ` : ''
       return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
@@ -62,6 +62,13 @@ export function printReady(
   }
   process.stderr.write(`${lines.join('\n')}\n`)
   process.stdout.write(`${JSON.stringify({ ...facts, signInUrl })}\n`)
+}
+
+function addressLines({ domains: { appDomain, functionDomain } }: Config, gatewayUrl: string): string[] {
+  return [
+    `  Apps      ${gatewayUrl}   by host: <envName>.${functionDomain}, <envName>.${appDomain}`,
+    `            without DNS for *.${functionDomain}: curl -H 'Host: <envName>.${functionDomain}' ${gatewayUrl}/`,
+  ]
 }
 
 function engineText(kind: string): string {

@@ -22,9 +22,25 @@ export interface RegionAddresses {
   port: number
 }
 
+/** The domains of the environments of a machine region. */
+export interface MachineDomains {
+  appDomain: string
+  functionDomain: string
+  /** The port in URLs, of a proxy or a port mapping; absent: that of the gateway. */
+  publicPort?: number | undefined
+}
+
+export const localDomains: MachineDomains = { appDomain: 'app.localhost', functionDomain: 'fn.localhost' }
+
 /** The addresses that the gateway of a machine serves. */
-export function machineAddresses(gatewayPort: number): RegionAddresses {
-  return { appDomain: 'app.localhost', functionDomain: 'fn.localhost', port: gatewayPort }
+export function machineAddresses(gatewayPort: number, domains = localDomains): RegionAddresses {
+  const { appDomain, functionDomain, publicPort } = domains
+  return { appDomain, functionDomain, port: publicPort ?? gatewayPort }
+}
+
+/** The host name of an environment of a machine region. */
+export function machineHost(envName: string, isFunction: boolean, domains: MachineDomains): string {
+  return `${envName}.${isFunction ? domains.functionDomain : domains.appDomain}`
 }
 
 interface Named {

@@ -22,6 +22,10 @@ export interface Route {
   appEnvId: string
   envName: string
   kind: 'app' | 'function'
+  /** Its name below a domain that environments share; absent: below `app.localhost` or `fn.localhost`. */
+  host?: string
+  /** Further names, which belong to this environment alone. */
+  domains?: string[]
   /** `stopped`: 503 without a cold start. */
   state: 'serving' | 'stopped'
   /** Why no version ever served: the reason of the failed first deployment. */
@@ -33,6 +37,11 @@ export interface Route {
   problem?: string
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null
+}
+
+/** The host names of an environment: first the one below a shared domain. */
+export function hostsOf({ host, domains = [], envName, kind }: Route): string[] {
+  return [host ?? `${envName}.${kind === 'function' ? 'fn' : 'app'}.localhost`, ...domains]
 }
 
 export interface FunctionScaling {

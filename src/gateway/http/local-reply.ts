@@ -14,8 +14,7 @@ export const answers = {
   unknownHost: {
     status: 404,
     error: 'No such app or function',
-    details:
-      'Nothing is served under this host name. Environments answer at <envName>.app.localhost, functions at <envName>.fn.localhost.',
+    details: 'Nothing is served under this host name. The hosts of an environment show where it answers.',
   },
   notReady: {
     status: 503,

@@ -1,5 +1,5 @@
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
-import type { FunctionScaling, Route } from '../control/protocol.ts'
+import { type FunctionScaling, hostsOf, type Route } from '../control/protocol.ts'
 import type { Backend } from './backend.ts'
 import { BackendSet, type EnvironmentHost } from './backend-set.ts'
 import { FunctionScaler } from './function-scaler.ts'
@@ -24,7 +24,8 @@ const defaultScaling: FunctionScaling = {
 export class RequestScheduler {
   readonly appEnvId: string
   readonly kind: 'app' | 'function'
-  envName: string
+  /** Its host names: first the one below a domain that it shares with other environments. */
+  hosts: readonly string[] = []
   scaling: FunctionScaling
   readonly #host: EnvironmentHost
   #state: Route['state']
@@ -43,7 +44,6 @@ export class RequestScheduler {
 
   constructor(route: Route, host: EnvironmentHost) {
     this.appEnvId = route.appEnvId
-    this.envName = route.envName
     this.kind = route.kind
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
@@ -72,7 +72,7 @@ export class RequestScheduler {
 
   /** Applies a route from the control plane. Requests in flight stay with their containers. */
   update(route: Route): void {
-    this.envName = route.envName
+    this.hosts = hostsOf(route)
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
     this.#problem = route.problem

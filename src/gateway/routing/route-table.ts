@@ -42,28 +42,29 @@ export class RouteTable {
       environment = undefined
     }
     if (environment) {
-      if (environment.envName !== route.envName) this.#byHost.delete(hostNameOf(environment))
+      this.#unname(environment)
       environment.update(route)
     } else {
       environment = new RequestScheduler(route, this.#host)
       this.#byId.set(route.appEnvId, environment)
     }
-    this.#byHost.set(hostNameOf(environment), environment)
+    for (const name of environment.hosts) this.#byHost.set(name, environment)
   }
 
   drop(appEnvId: string): void {
     const environment = this.#byId.get(appEnvId)
     if (!environment) return
     this.#byId.delete(appEnvId)
-    const name = hostNameOf(environment)
-    if (this.#byHost.get(name) === environment) this.#byHost.delete(name)
+    this.#unname(environment)
     environment.remove()
   }
-}
 
-/** The host name of an environment. */
-export function hostNameOf(environment: Pick<Route, 'envName' | 'kind'>): string {
-  return `${environment.envName}.${environment.kind === 'function' ? 'fn' : 'app'}.localhost`
+  /** Another environment may have one of its names by now. */
+  #unname(environment: RequestScheduler): void {
+    for (const name of environment.hosts) {
+      if (this.#byHost.get(name) === environment) this.#byHost.delete(name)
+    }
+  }
 }
 
 /** The name in a Host header, without port and final dot. */

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { type Clock, sleep } from '../../clock.ts'
 import type { Log } from '../../log.ts'
-import type { Route } from '../control/protocol.ts'
+import { hostsOf, type Route } from '../control/protocol.ts'
 import { received, sendable } from '../http/connection-handle.ts'
 import type { Handoff } from '../http/proxy-context.ts'
-import { bareHost, hostNameOf } from '../routing/route-table.ts'
+import { bareHost } from '../routing/route-table.ts'
 import { type FromMember, ownerOf, type ToMember } from './messages.ts'
 import type { EnvironmentNews } from './proxy-server.ts'
 
@@ -214,15 +214,16 @@ export class WorkerPool {
   #remember(route: Route, member: Member): void {
     this.#forget(route.appEnvId)
     this.#routes.set(route.appEnvId, { route, member })
-    this.#byHost.set(hostNameOf(route), route.appEnvId)
+    for (const name of hostsOf(route)) this.#byHost.set(name, route.appEnvId)
   }
 
   #forget(appEnvId: string): void {
     const owned = this.#routes.get(appEnvId)
     if (!owned) return
     this.#routes.delete(appEnvId)
-    const name = hostNameOf(owned.route)
-    if (this.#byHost.get(name) === appEnvId) this.#byHost.delete(name)
+    for (const name of hostsOf(owned.route)) {
+      if (this.#byHost.get(name) === appEnvId) this.#byHost.delete(name)
+    }
   }
 
   #comesBack(read: Uint8Array, handle: unknown): void {

@@ -23,7 +23,7 @@ interface Waiting {
   port: number
   database: DatabaseSpec | undefined
   /** Apps and functions: its path must be answered within `limitMs` of listening. */
-  health: { check: HealthCheck; limitMs: number } | null
+  health: { check: HealthCheck; limitMs: number; hostName: string } | null
   clock: Clock
   signal: AbortSignal
   /** Gets warnings before there is a verdict. */
@@ -63,7 +63,7 @@ async function untilHealthy({
   for (let waitMs = askAgainMs; ; waitMs = Math.min(slowestCheckMs, waitMs * 1.2)) {
     if (signal.aborted) return 'canceled'
     if (pod.ended || !pod.address) return 'gone'
-    const problem = await checkContainer(pod.address, health.check)
+    const problem = await checkContainer(pod.address, health.check, health.hostName)
     if (!problem) return pod.ended ? 'gone' : 'ready'
     if (clock.monotonicMs() >= endMs) return problem
     await new Promise((resolve) => setTimeout(resolve, waitMs))

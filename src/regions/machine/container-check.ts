@@ -17,15 +17,17 @@ const connectTimeoutMs = 1_000
 export async function checkContainer(
   address: Address,
   { path, expectedStatus, timeoutSeconds }: HealthCheck,
+  hostName: string,
 ): Promise<CheckProblem | null> {
   if (path === null) return (await acceptsConnections(address, connectTimeoutMs)) ? null : unreachable
-  const status = await statusOf(address, path, timeoutSeconds * 1_000)
+  const answer = await answerTo(address, { path, hostName, timeoutSeconds })
+  const { status } = answer
   const isExpected =
     expectedStatus === null ? status !== null && status >= 200 && status < 400 : status === expectedStatus
   if (isExpected) return null
   const expected = expectedStatus ?? '200 to 399'
-  const seen = status === null ? `got no answer within ${timeoutSeconds} s` : `was answered with ${status}`
-  const message = `The health check ${seen}; expected: ${expected}. get-logs shows the output.`
+  const sent = `GET ${path} with the header Host: ${hostName}`
+  const message = `The health check ${sent} ${answer.words}; expected: ${expected}. get-logs shows the output.`
   return { reason: 'failing-checks', message, answered: status !== null }
 }
 
@@ -35,19 +37,42 @@ const unreachable: CheckProblem = {
   answered: false,
 }
 
-/** Null without an answer in time. Redirects are not followed: they are answers. */
-function statusOf({ host, port }: Address, path: string, timeoutMs: number): Promise<number | null> {
+interface Answer {
+  status: number | null
+  words: string
+}
+
+/** Many frameworks serve only the names that they know, so the check names the environment. Redirects are answers. */
+function answerTo(
+  { host, port }: Address,
+  { path, hostName, timeoutSeconds }: { path: string; hostName: string; timeoutSeconds: number },
+): Promise<Answer> {
   return new Promise((resolve) => {
-    const headers = { 'user-agent': 'longshore-health-check', connection: 'close' }
-    const request = http.get({ host, port, path, headers, agent: false }, (response) =>
-      finish(response.statusCode ?? null),
+    const headers = { host: hostName, 'user-agent': 'longshore-health-check', connection: 'close' }
+    const request = http.get({ host, port, path, headers, agent: false }, ({ statusCode = 0 }) =>
+      finish({ status: statusCode, words: `was answered with ${namedStatus(statusCode)}` }),
     )
-    const timer = setTimeout(() => finish(null), timeoutMs)
-    const finish = (status: number | null) => {
+    const late = { status: null, words: `got no answer within ${timeoutSeconds} s` }
+    const timer = setTimeout(() => finish(late), timeoutSeconds * 1_000)
+    const finish = (answer: Answer) => {
       clearTimeout(timer)
-      resolve(status)
+      resolve(answer)
       request.destroy()
     }
-    request.on('error', () => finish(null))
+    request.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      finish({ status: null, words: wordsOf(code) }),
+    )
   })
+}
+
+function namedStatus(status: number): string {
+  const name = http.STATUS_CODES[status]
+  return name === undefined ? String(status) : `${status} ${name}`
+}
+
+function wordsOf(code: string): string {
+  if (code === 'ECONNREFUSED') return 'got no answer: the port accepts no connections'
+  return code.startsWith('HPE_')
+    ? 'got an answer that is not HTTP'
+    : 'got no answer: the container closed the connection'
 }

@@ -57,7 +57,7 @@ export class EnvironmentWorker {
       hasCheckedSince: (pod, sinceMs) => this.#checks.hasCheckedSince(pod, sinceMs),
     })
     this.#observer = new PodObserver(this.#observed(), deps, this.#backoff)
-    this.#checks = new HealthChecks(deps.clock, deps.stabilityScale, {
+    this.#checks = new HealthChecks(deps, {
       view: () => this.#view,
       checked: (pod, problem) => this.#observer.checked(pod, problem),
       isRunning: (pod) => this.#pods.isRunning(pod),
@@ -146,8 +146,7 @@ export class EnvironmentWorker {
   }
 
   route() {
-    // A database listens on its own ports; the gateway serves HTTP only.
-    const view = this.#view
+    const view = this.#view // A database listens on its own ports; the gateway serves HTTP only.
     if (!view || view.app.isDatabase) return null
     const serving = this.#pods.all
       .filter((pod) => pod.state === 'ready' && pod.address !== null && !pod.removing)
@@ -160,8 +159,9 @@ export class EnvironmentWorker {
         draining:
           pod.record.desiredState === 'end' || pod.drained || !rolloutView(view, pod.record.rolloutId),
       }))
-    const isOut = serving.every((pod) => pod.draining)
-    return routeOf(view, serving, isOut ? problemOf(view, this.#pods.all, this.#deps.clock.wallMs()) : null)
+    const isOut = serving.every(({ draining }) => draining)
+    const problem = isOut ? problemOf(view, this.#pods.all, this.#deps.clock.wallMs()) : null
+    return routeOf(view, serving, problem, this.#deps.hostOf(view))
   }
 
   /** The pod of the prewarmed container; null if there is none. */

@@ -4,6 +4,7 @@ import { containerNameOf } from '../rollouts/container-spec.ts'
 import { type EnvironmentView, rolloutView } from '../rollouts/environment-view.ts'
 import { type CheckProblem, checkContainer } from './container-check.ts'
 import type { LivePod } from './live-pod.ts'
+import type { WorkerDeps } from './worker-deps.ts'
 
 /** This many checks in succession must fail; one that passes makes the container healthy again. */
 const failuresNeeded = 2
@@ -13,6 +14,8 @@ const leastEveryMs = 50
 /** An engine reports the end of a container within this time, also one that is busy with builds. */
 const endReportedMs = 2_000
 const lookAgainMs = 200
+
+type CheckDeps = Pick<WorkerDeps, 'clock' | 'stabilityScale' | 'hostOf'>
 
 interface CheckEvents {
   /** The last read state of the environment. */
@@ -29,16 +32,16 @@ interface CheckEvents {
  * stability window, and those that refused a connection.
  */
 export class HealthChecks {
+  readonly #deps: CheckDeps
   readonly #clock: Clock
-  readonly #stabilityScale: number
   readonly #events: CheckEvents
   /** The checked containers, each with the controller that ends the pause before its next check. */
   readonly #pauses = new Map<LivePod, AbortController>()
   #stopped = false
 
-  constructor(clock: Clock, stabilityScale: number, events: CheckEvents) {
-    this.#clock = clock
-    this.#stabilityScale = stabilityScale
+  constructor(deps: CheckDeps, events: CheckEvents) {
+    this.#deps = deps
+    this.#clock = deps.clock
     this.#events = events
   }
 
@@ -72,7 +75,7 @@ export class HealthChecks {
       pause = new AbortController()
       this.#pauses.set(pod, pause)
       const startedAtMs = this.#clock.monotonicMs()
-      const problem = await checkContainer(pod.address, need.check)
+      const problem = await checkContainer(pod.address, need.check, need.hostName)
       // It may have ended meanwhile, and a restarted pod has another container.
       if (!this.#need(pod)) break
       failures =
@@ -100,7 +103,7 @@ export class HealthChecks {
     }
   }
 
-  #need(pod: LivePod): { check: HealthCheck; everyMs: number } | null {
+  #need(pod: LivePod): { check: HealthCheck; everyMs: number; hostName: string } | null {
     const view = this.#events.view()
     const rollout = view && rolloutView(view, pod.record.rolloutId)
     if (!rollout || view.app.isDatabase || pod.state !== 'ready') return null
@@ -109,7 +112,8 @@ export class HealthChecks {
     const isTried = rollout === view.wanted
     if (check.path === null && !isTried && !pod.suspect && !pod.unhealthy) return null
     const intervalMs = check.path === null ? portCheckMs : check.intervalSeconds * 1_000
-    const partMs = (check.stabilitySeconds * 1_000) / this.#stabilityScale / checksInWindow
-    return { check, everyMs: isTried ? Math.min(intervalMs, Math.max(leastEveryMs, partMs)) : intervalMs }
+    const partMs = (check.stabilitySeconds * 1_000) / this.#deps.stabilityScale / checksInWindow
+    const everyMs = isTried ? Math.min(intervalMs, Math.max(leastEveryMs, partMs)) : intervalMs
+    return { check, everyMs, hostName: this.#deps.hostOf(view) }
   }
 }

@@ -118,7 +118,11 @@ export class PodStarter {
     const isNew = rollout === view.wanted
     const windowsMs =
       Math.max(newHealthMs, windowsToHealth * stabilitySeconds * 1_000) / this.#deps.stabilityScale
-    return { check: rollout.healthCheck, limitMs: isNew ? Math.max(leastHealthMs, windowsMs) : knownHealthMs }
+    return {
+      check: rollout.healthCheck,
+      limitMs: isNew ? Math.max(leastHealthMs, windowsMs) : knownHealthMs,
+      hostName: this.#deps.hostOf(view),
+    }
   }
 
   #begin(pod: LivePod, work: (signal: AbortSignal) => Promise<void>): void {

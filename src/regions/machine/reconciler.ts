@@ -20,6 +20,7 @@ import type { Builder, MetricData, RouteSink, UploadFiles } from '../ports.ts'
 import { ImageBuilder } from '../rollouts/image-builder.ts'
 import { RolloutWriter } from '../rollouts/writer.ts'
 import { UsageMeter } from '../usage-meter.ts'
+import { type DomainsOf, environmentHost } from './environment-host.ts'
 import { EnvironmentWorker } from './environment-worker.ts'
 import { ImageCollector } from './image-collector.ts'
 import type { MetricTarget } from './metric-targets.ts'
@@ -43,6 +44,7 @@ interface ReconcilerDeps {
   /** By region. */
   engines: ReadonlyMap<string, Engine>
   nodeName: string
+  domainsOf?: DomainsOf
   /** Where several control planes share the store; absent: this one runs everything. */
   scope?: MachineScope | undefined
   /** Divides job back-off and retention (docs/interface.md#clock-scale); default 1. */
@@ -94,6 +96,7 @@ export class Reconciler {
       usage: new UsageMeter(db, clock, log, scope?.node),
       found: new Map(),
       engineOf: (region) => this.#engines.of(region),
+      hostOf: environmentHost(deps.domainsOf),
       isOwn: (region) => deps.engines.has(region),
       left: (appEnvId) => void this.#loops.delete(appEnvId),
       look: () => this.#looks.wake(),

@@ -51,6 +51,7 @@ export class RegionEngines {
   }
 }
 
+/** The containers of each environment. */
 export function groupByEnvironment(containers: readonly EngineContainer[]): Map<string, EngineContainer[]> {
   const groups = new Map<string, EngineContainer[]>()
   for (const container of containers)

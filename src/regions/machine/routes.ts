@@ -19,6 +19,7 @@ export function routeOf(
   view: EnvironmentView,
   serving: readonly ServingPod[],
   problem: string | null,
+  host: string,
 ): Route {
   const { environment, app, functionConfig } = view
   const { desiredState, wantedRolloutId } = environment
@@ -29,6 +30,7 @@ export function routeOf(
     appEnvId: environment.appEnvId,
     envName: environment.cliEnvName,
     kind: app.isFunction ? 'function' : 'app',
+    host,
     state: isServing ? 'serving' : 'stopped',
     ...(isDeploying ? { deploying: true as const } : {}),
     ...(view.firstFailure === null ? {} : { failure: view.firstFailure }),

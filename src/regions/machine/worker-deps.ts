@@ -5,6 +5,7 @@ import type { Db } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { LogFollowers } from '../logs/followers.ts'
 import type { RouteSink } from '../ports.ts'
+import type { EnvironmentView } from '../rollouts/environment-view.ts'
 import type { ImageBuilder } from '../rollouts/image-builder.ts'
 import type { RolloutWriter } from '../rollouts/writer.ts'
 import type { UsageMeter } from '../usage-meter.ts'
@@ -19,6 +20,8 @@ export interface WorkerDeps {
   /** Divides the stability window. */
   stabilityScale: number
   engineOf(region: string): Engine
+  /** The host name under which the gateway serves an environment. */
+  hostOf(view: EnvironmentView): string
   /** Whether the region is one of this machine's. */
   isOwn(region: string): boolean
   routes: RouteSink

@@ -2,6 +2,7 @@ import os from 'node:os'
 import { type Clock, timestamp } from '../../clock.ts'
 import type { Instance } from '../../contract/instances.ts'
 import { databasePresets } from '../../domain/databases/presets.ts'
+import { machineAddresses } from '../../domain/environments/hosts.ts'
 import { serverVersion } from '../../mcp/transport/server-info.ts'
 import type { InstanceFacts, Membership } from '../../store/membership.ts'
 import type { Platform } from '../platform.ts'
@@ -47,7 +48,7 @@ export function factsOf(
         ...regionOf(region, now.problemOf(region.region), known),
         isolates: region.engine.capabilities.isolates,
         gatewayPort: now.gatewayPort,
-        ...(region.addresses ? { addresses: region.addresses } : {}),
+        addresses: region.addresses ?? machineAddresses(now.gatewayPort, region.domains),
         databases: databasePresets.flatMap(({ dockerPreset }) => {
           const availability = known.get(dockerPreset)
           return availability ? [[dockerPreset, availability] as const] : []

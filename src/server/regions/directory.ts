@@ -101,12 +101,12 @@ export class RegionDirectory {
 }
 
 export function regionOf(
-  { region, name, engine, addresses, ...given }: PlatformRegion,
+  { region, name, engine, addresses, domains, ...given }: PlatformRegion,
   problem: string | null,
   databases: DatabaseAvailabilities,
 ): Region {
   const { builds } = engine.capabilities
-  const { functionDomain } = addresses ?? machineAddresses(0)
+  const { functionDomain } = addresses ?? machineAddresses(0, domains)
   const scalesFunctions = engine.capabilities.scalesFunctions && functionDomain !== null
   const missing = [...(given.missing?.() ?? [])]
   const lacking = Object.fromEntries(

@@ -183,7 +183,11 @@ async function openAll(around: EngineOptions, settled: readonly RegionEngine[]):
       const engine = createEngine(one, around)
       await engine.open()
       const name = settled.length === 1 ? 'This machine' : `${one.region} (${engine.kind})`
-      opened.push({ region: one.region, name, engine })
+      const setting = around.config.regions.find(({ region }) => region === one.region)
+      opened.push({
+        ...{ region: one.region, name, engine },
+        domains: { ...around.config.domains, ...setting?.domains },
+      })
     }
     return opened
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { MissingCapability } from '../../contract/regions.ts'
-import type { RegionAddresses } from '../../domain/environments/hosts.ts'
+import type { MachineDomains, RegionAddresses } from '../../domain/environments/hosts.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { ClusterRegion, ClusterRegionDeps } from '../../regions/kubernetes/region.ts'
 
@@ -16,6 +16,8 @@ export interface PlatformRegion {
   engine: Engine
   /** Absent: those of this machine's gateway. */
   addresses?: RegionAddresses
+  /** Machine regions: the domains that this machine's gateway serves. */
+  domains?: MachineDomains
   /** Capabilities that the configuration requests but that do not work. */
   missing?: () => readonly MissingCapability[]
   /** Why the engine of a cluster region does not work, as last checked; null if it does. */

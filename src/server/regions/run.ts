@@ -26,6 +26,7 @@ export function reconcilerOf(platform: Platform, measuring: Measuring, gateway: 
     clockScale: platform.config.clockScale,
     keptVersions: platform.config.keptVersions,
     copyLimits: platform.config.copyLimits,
+    domainsOf: (region) => own.find((one) => one.region === region)?.domains ?? platform.config.domains,
     engines: new Map(own.map(({ region, engine }) => [region, engine])),
   })
 }

@@ -47,6 +47,21 @@ regions:
     expect(regions[1]?.cluster?.functionDomain).toBeUndefined()
   })
 
+  it('domains of machine regions come from the file, or from the variables', () => {
+    const file = 'regions: [{name: local, engine: process, appDomain: a.test, publicPort: 443}]'
+    const variables = { LONGSHORE_APP_DOMAIN: 'apps.example.com', LONGSHORE_PUBLIC_PORT: '80' }
+    const { regions, domains } = configOf(file, variables)
+    expect(regions[0]?.domains).toEqual({ appDomain: 'a.test', publicPort: 443 })
+    expect(domains).toEqual({
+      appDomain: 'apps.example.com',
+      functionDomain: 'fn.localhost',
+      publicPort: 80,
+    })
+    expect(() => readConfig({ LONGSHORE_APP_DOMAIN: 'Not a domain' }, folder)).toThrow()
+    const same = { LONGSHORE_APP_DOMAIN: 'a.test', LONGSHORE_FUNCTION_DOMAIN: 'a.test' }
+    expect(() => readConfig(same, folder)).toThrow()
+  })
+
   it('LONGSHORE_ENGINE=kubernetes takes the clusters of the file, or the cluster that kubectl would use', () => {
     const file =
       'regions: [{name: eu, engine: kubernetes, appDomain: a.test}, {name: local, engine: process}]'

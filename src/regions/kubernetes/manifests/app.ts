@@ -42,12 +42,16 @@ export function appManifests(workload: Workload, options: ClusterOptions): Manif
         ports: [{ port: 80, targetPort: workload.port, protocol: 'TCP' }],
       },
     },
-    routeManifest(`${workload.envName}.${options.appDomain}`, options, metadata),
+    routeManifest(hostName(workload, options), options, metadata),
     ...(workload.containers > 0 ? scaling(workload, metadata) : []),
   ]
 }
 
 type Metadata = Manifest['metadata']
+
+function hostName({ envName }: Workload, { appDomain }: ClusterOptions): string {
+  return `${envName}.${appDomain}`
+}
 
 function selectorOf({ appEnvId }: Workload): Record<string, string> {
   return { [label.environment]: appEnvId }
@@ -84,8 +88,11 @@ function deployment(workload: Workload, options: ClusterOptions, metadata: Metad
 
 function podSpec(workload: Workload, options: ClusterOptions, { name }: Metadata): object {
   const { volume, port, healthCheck } = workload
+  const httpHeaders = [{ name: 'Host', value: hostName(workload, options) }]
   const probe =
-    healthCheck.path === null ? { tcpSocket: { port } } : { httpGet: { path: healthCheck.path, port } }
+    healthCheck.path === null
+      ? { tcpSocket: { port } }
+      : { httpGet: { path: healthCheck.path, port, httpHeaders } }
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
