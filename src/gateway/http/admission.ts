@@ -1,4 +1,5 @@
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
+import { pageIdOf } from './error-page.ts'
 import { answerTo, type LocalReply } from './local-reply.ts'
 import { ProxiedRequest } from './proxied-request.ts'
 import { refusedRequest } from './request-account.ts'
@@ -10,6 +11,7 @@ export function shedRequest(environment: RequestScheduler, head: RequestHead): L
   const refusal = environment.shedLoad()
   if (!refusal) return null
   const reply = answerTo(refusal)
+  pageIdOf(head)
   environment.requests?.add(
     { status: reply.status, durationMs: 0, refused: reply.error },
     refusedRequest(head),

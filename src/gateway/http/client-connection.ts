@@ -1,23 +1,18 @@
 import type { Socket } from 'node:net'
-import { ReadProgress } from '../../read-progress.ts'
 import { admitRequest, shedRequest } from './admission.ts'
 import { BadChunk } from './chunk-scanner.ts'
+import { ClientDeadline } from './client-deadline.ts'
 import { handOffConnection } from './connection-handle.ts'
+import { pageIdOf } from './error-page.ts'
 import { answers, type LocalReply, renderResult } from './local-reply.ts'
 import type { ProxiedRequest } from './proxied-request.ts'
 import type { Handoff, ProxyContext } from './proxy-context.ts'
 import { ReadAhead } from './read-ahead.ts'
+import { recordRefusedHead } from './refused-head.ts'
 import { nowhere, RequestBody } from './request-body.ts'
 import type { RequestClient } from './request-client.ts'
 import { type RequestHead, RequestRefused } from './request-head.ts'
 import { type ReadHead, RequestHeadReader } from './request-head-reader.ts'
-
-const idleMs = 75_000
-const headMs = 15_000
-const stalledBodyMs = 60_000
-const lingerMs = 2_000
-/** A client that reads no data for this long while bytes wait for it loses its connection. */
-const unreadMs = 60_000
 
 /**
  * `head`: between requests or inside a request head. `body`: a request body is still arriving. `answer`: the request
@@ -35,9 +30,7 @@ export class ClientConnection implements RequestClient {
   #exchange: ProxiedRequest | null = null
   readonly #ahead = new ReadAhead()
   #paused = false
-  readonly #reading = new ReadProgress()
-  /** Monotonic time at which the current mode times out. */
-  #deadlineMs: number
+  readonly #deadline: ClientDeadline
   #body: RequestBody | null = null
   readonly #heads = new RequestHeadReader()
 
@@ -45,7 +38,7 @@ export class ClientConnection implements RequestClient {
     this.socket = socket
     this.context = context
     this.remoteAddress = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-    this.#deadlineMs = context.clock.monotonicMs() + headMs
+    this.#deadline = new ClientDeadline(context.clock)
     context.connections.add(this)
     socket.on('data', (piece: Buffer) => this.#read(piece))
     socket.on('drain', () => this.#exchange?.clientDrained())
@@ -73,7 +66,7 @@ export class ClientConnection implements RequestClient {
       return
     }
     this.#mode = 'head'
-    this.#deadlineMs = this.context.clock.monotonicMs() + idleMs
+    this.#deadline.idle()
     this.resume()
     // Deferred: a long pipeline of rejected requests would nest calls.
     if (this.#ahead.bytes > 0) setImmediate(() => this.#mode === 'head' && this.#readHead(this.#ahead.take()))
@@ -86,7 +79,7 @@ export class ClientConnection implements RequestClient {
   }
 
   #discard(data: Buffer): void {
-    this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    this.#deadline.body()
     const end = this.#body!.read(data, nowhere)
     if (end < data.length) this.#keep(data.subarray(end))
     if (this.#body!.complete) this.#awaitHead()
@@ -95,7 +88,8 @@ export class ClientConnection implements RequestClient {
   answer(answer: LocalReply, head: RequestHead | null): void {
     const keep = head?.keepAlive === true && this.#mode === 'answer' && !this.context.draining
     const close = !keep
-    this.socket.write(renderResult(answer, { close, withBody: head?.method !== 'HEAD' }))
+    const pageId = head && pageIdOf(head)
+    this.socket.write(renderResult(answer, { close, withBody: head?.method !== 'HEAD', pageId }))
     this.requestDone(keep)
   }
 
@@ -105,7 +99,7 @@ export class ClientConnection implements RequestClient {
     this.#mode = 'closing'
     this.#exchange = null
     this.#ahead.replace(null)
-    this.#deadlineMs = this.context.clock.monotonicMs() + lingerMs
+    this.#deadline.linger()
     this.resume()
     this.socket.end()
   }
@@ -139,7 +133,7 @@ export class ClientConnection implements RequestClient {
 
   resume(): void {
     // The time while reading was paused does not count against the client.
-    if (this.#mode === 'body') this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    if (this.#mode === 'body') this.#deadline.body()
     if (!this.#paused || this.#ahead.isFull) return
     this.#paused = false
     this.socket.resume()
@@ -162,7 +156,7 @@ export class ClientConnection implements RequestClient {
     const exchange = this.#exchange
     if (exchange) exchange.sweep(nowMs)
     if (this.socket.writableLength > 0) this.#sweepUnread(nowMs)
-    if (this.socket.destroyed || nowMs < this.#deadlineMs || this.#exchange !== exchange) return
+    if (this.socket.destroyed || !this.#deadline.hasPassed(nowMs) || this.#exchange !== exchange) return
     if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard')
       this.socket.destroy()
     else if (this.#mode === 'body' && exchange?.waitsForBody) exchange.clientStalled()
@@ -173,12 +167,11 @@ export class ClientConnection implements RequestClient {
   }
 
   #sweepUnread(nowMs: number): void {
-    if (this.#reading.stalledMs(this.socket, nowMs) >= unreadMs) {
+    if (this.#deadline.isUnread(this.socket, nowMs)) {
       // A reset frees the buffers of the system. After a normal close, a response without a length would look complete.
       this.socket.resetAndDestroy()
     } else if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard') {
-      // Written bytes are sent first: the time to linger begins after the last one.
-      this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + lingerMs)
+      this.#deadline.lingerAfterWrites(nowMs)
     }
   }
 
@@ -200,6 +193,8 @@ export class ClientConnection implements RequestClient {
       case 'tunnel':
         this.#exchange?.tunnel?.clientData(piece)
         return
+      case 'closing':
+        this.#deadline.lingerOn()
     }
   }
 
@@ -209,12 +204,14 @@ export class ClientConnection implements RequestClient {
       read = this.#heads.read(data)
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error
-      this.answer({ status: error.status, error: error.message, details: error.details }, null)
+      const handOff = recordRefusedHead(this.context, data, error)
+      if (handOff) this.#pass(handOff, data)
+      else this.answer({ status: error.status, error: error.message, details: error.details }, null)
       return
     }
     const { head, start, end } = read
     if (!head && this.#ahead.bytes === 0 && data.length > start) {
-      this.#deadlineMs = this.context.clock.monotonicMs() + headMs
+      this.#deadline.head()
     }
     this.#ahead.replace(data.length > end ? data.subarray(end) : null)
     if (head) this.#begin(head, data, start)
@@ -224,7 +221,7 @@ export class ClientConnection implements RequestClient {
   #begin(head: RequestHead, data: Buffer, start: number): void {
     this.#body = head.chunked || head.bodyLength > 0 ? new RequestBody(head) : null
     this.#mode = this.#body ? 'body' : 'answer'
-    const { table, clock } = this.context
+    const { table } = this.context
     const environment = table.find(head.host)
     if (!environment) {
       const handOff = this.context.elsewhere(head.host)
@@ -237,7 +234,7 @@ export class ClientConnection implements RequestClient {
       this.answer(refusal, head)
       return
     }
-    this.#deadlineMs = clock.monotonicMs() + stalledBodyMs
+    this.#deadline.body()
     admitRequest(this, head, environment, (request) => {
       this.#exchange = request
     })
@@ -246,14 +243,14 @@ export class ClientConnection implements RequestClient {
   #pass(handOff: Handoff, read: Buffer): void {
     this.#mode = 'passing'
     this.#ahead.replace(null)
-    this.#deadlineMs = this.context.clock.monotonicMs() + headMs
+    this.#deadline.head()
     handOffConnection(this.socket, handOff, read)
   }
 
   #readBody(data: Buffer): void {
     const exchange = this.#exchange
     if (!exchange) return
-    this.#deadlineMs = this.context.clock.monotonicMs() + stalledBodyMs
+    this.#deadline.body()
     const body = this.#body!
     let end: number
     try {
@@ -287,7 +284,7 @@ export class ClientConnection implements RequestClient {
     this.#exchange = null
     this.socket.end()
     this.#mode = 'closing'
-    this.#deadlineMs = this.context.clock.monotonicMs() + lingerMs
+    this.#deadline.linger()
   }
 
   #closed(): void {

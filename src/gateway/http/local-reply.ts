@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Refusal } from '../routing/request-queue.ts'
+import { errorPage } from './error-page.ts'
 
 /** A reply of the gateway itself: `{error, details}` as everywhere on the platform. Contains no internals. */
 export interface LocalReply {
@@ -8,6 +9,8 @@ export interface LocalReply {
   details: string
   /** Seconds after which a retry may succeed. */
   retryAfter?: number
+  /** For the request log: what exactly was wrong. */
+  cause?: string
 }
 
 export const answers = {
@@ -55,11 +58,6 @@ export const answers = {
     status: 502,
     error: 'Ended by a drain',
     details: 'The container was replaced or stopped before its response was complete.',
-  },
-  badAnswer: {
-    status: 502,
-    error: 'Bad answer from the container',
-    details: 'The container answered with something that is not valid HTTP.',
   },
   startTimeout: {
     status: 504,
@@ -115,11 +113,30 @@ export function answerTo(refusal: Refusal): LocalReply {
   }
 }
 
+/** The container's response cannot be passed on; `problem` is the predicate of a sentence about it. */
+export function badAnswer(problem: string): LocalReply {
+  return {
+    status: 502,
+    error: 'Bad answer from the container',
+    details: `The response of the container ${problem}.`,
+    cause: `it ${problem}`,
+  }
+}
+
 /** The bytes of earlier replies, by their four variants. */
 const rendered = new WeakMap<LocalReply, (Buffer | undefined)[]>()
 
-/** The whole response; without the body for HEAD. Rendered replies are cached. */
-export function renderResult(answer: LocalReply, options: { close: boolean; withBody: boolean }): Buffer {
+interface ReplyOptions {
+  close: boolean
+  /** False for HEAD. */
+  withBody: boolean
+  /** The id of the request for a visitor, who gets a page; null for a program. */
+  pageId: string | null
+}
+
+/** The whole response. Rendered replies for programs are cached. */
+export function renderResult(answer: LocalReply, options: ReplyOptions): Buffer {
+  if (options.pageId !== null) return Buffer.from(answerText(answer, options))
   let ways = rendered.get(answer)
   if (!ways) {
     ways = []
@@ -130,12 +147,21 @@ export function renderResult(answer: LocalReply, options: { close: boolean; with
   return ways[way]
 }
 
-function answerText(answer: LocalReply, options: { close: boolean; withBody: boolean }): string {
-  const body = JSON.stringify({ error: answer.error, details: answer.details })
+const jsonType = 'content-type: application/json; charset=utf-8\r\n'
+const pageType =
+  'content-type: text/html; charset=utf-8\r\ncache-control: no-store\r\n' +
+  "content-security-policy: default-src 'none'; style-src 'unsafe-inline'\r\nx-content-type-options: nosniff\r\n"
+
+function answerText(answer: LocalReply, options: ReplyOptions): string {
+  const { pageId } = options
+  const body =
+    pageId === null
+      ? JSON.stringify({ error: answer.error, details: answer.details })
+      : errorPage(answer.status, pageId)
   const retry = answer.retryAfter === undefined ? '' : `retry-after: ${answer.retryAfter}\r\n`
   return (
     `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n` +
-    `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+    `${pageId === null ? jsonType : pageType}content-length: ${Buffer.byteLength(body)}\r\n` +
     `${retry}connection: ${options.close ? 'close' : 'keep-alive'}\r\n\r\n${options.withBody ? body : ''}`
   )
 }

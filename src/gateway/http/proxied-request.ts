@@ -4,7 +4,7 @@ import type { Refusal, Waiter } from '../routing/request-queue.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import type { UpstreamConnection, UpstreamUser } from '../upstream/connection.ts'
 import { lastChunk, mayBeSentTwice, renderRequest, writeChunk } from '../upstream/request.ts'
-import { answers, answerTo, type LocalReply } from './local-reply.ts'
+import { answers, answerTo, badAnswer, type LocalReply } from './local-reply.ts'
 import { RequestAccount } from './request-account.ts'
 import type { RequestClient } from './request-client.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
@@ -44,7 +44,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#environment = environment
     this.#account = new RequestAccount(head, environment, nowMs)
     this.#deadlines = new RequestDeadlines(environment, client.requestComplete, nowMs)
-    this.#response = new UpstreamResponse(client, head)
+    this.#response = new UpstreamResponse(client, head, environment.hosts[0])
   }
 
   // --- the slot
@@ -155,7 +155,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     if (progress === 'complete') this.#finish()
     else if (progress === 'slow') this.#upstream?.socket.pause()
     else if (progress === 'upgrades') this.#becomeTunnel()
-    else if (progress === 'bad') this.#fail(answers.badAnswer)
+    else if (progress === 'bad') this.#fail(badAnswer(this.#response.problem), 'container')
   }
 
   upstreamDrained(): void {
@@ -257,8 +257,9 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   }
 
   /** Replies in place of the container. A response that has begun cannot be completed: its connection is destroyed. */
-  #fail(answer: LocalReply): void {
+  #fail(answer: LocalReply, cut: CutResponse | null = null): void {
     const hasBegun = this.#phase === 'body'
+    this.#account.cut = hasBegun ? cut : null
     this.#account.refusedWith(answer)
     this.#releaseUpstream('broken')
     if (hasBegun) this.#client.break()

@@ -2,6 +2,7 @@ import { spanIdOf, traceIdOf } from '../../trace.ts'
 import type { CutResponse } from '../control/request-record.ts'
 import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
+import { pageIdOf } from './error-page.ts'
 import { answers, type LocalReply } from './local-reply.ts'
 import type { RequestHead } from './request-head.ts'
 
@@ -67,9 +68,10 @@ export class RequestAccount implements FinishedRequest {
   }
 
   /** The gateway replies, or breaks off, in place of the container. */
-  refusedWith({ status, error }: Pick<LocalReply, 'status' | 'error'>): void {
+  refusedWith({ status, error, cause }: LocalReply): void {
+    pageIdOf(this.#head)
     this.status = status
-    this.refused = error
+    this.refused = cause === undefined ? error : `${error}: ${cause}`
   }
 
   /**
@@ -94,13 +96,23 @@ export class RequestAccount implements FinishedRequest {
 }
 
 /** A request that was refused before anything was made for it. */
-export function refusedRequest({ method, target, traceparent }: RequestHead): FinishedRequest {
+export function refusedRequest({ method, target, traceparent, block }: RequestHead): FinishedRequest {
+  return unservedRequest({ method, target, traceparent, isOwnTrace: !block.traceparent })
+}
+
+export function unservedRequest({
+  method,
+  target,
+  traceparent,
+  isOwnTrace,
+}: Pick<RequestHead, 'method' | 'target' | 'traceparent'> & { isOwnTrace: boolean }): FinishedRequest {
+  const span = traceparent === null ? null : spanIdOf(traceparent)
   return {
     method,
     target,
     traceId: traceparent === null ? null : traceIdOf(traceparent),
-    spanId: null,
-    parentSpanId: traceparent === null ? null : spanIdOf(traceparent),
+    spanId: isOwnTrace ? span : null,
+    parentSpanId: isOwnTrace ? null : span,
     firstByteMs: null,
     container: null,
     coldStart: false,

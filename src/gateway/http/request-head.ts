@@ -28,6 +28,8 @@ export interface HeaderBlock {
   upgrade: string
   /** The header lines to forward, each ending in CRLF: without hop-by-hop, framing and X-Forwarded ones. */
   headers: string
+  /** The client accepts HTML: it is a browser. */
+  acceptsHtml: boolean
   /** X-Forwarded-For as sent; empty when absent. */
   forwardedFor: string
   /** The valid `traceparent`; null if it is not valid, undefined if there is none. */
@@ -122,6 +124,7 @@ function parseHeaderBlock(text: string): HeaderBlock {
     connection: [],
     upgrade: '',
     headers: '',
+    acceptsHtml: false,
     forwardedFor: '',
     traceparent: undefined,
     tracestate: '',
@@ -166,6 +169,9 @@ function goesOn(block: HeaderBlock, name: string, text: string, valueStart: numb
       if (block.transferEncoding !== null) throw bad('There is more than one Transfer-Encoding header.')
       block.transferEncoding = value().toLowerCase()
       return false
+    case 'accept':
+      if (/\btext\/html\b/i.test(value())) block.acceptsHtml = true
+      return true
     case 'upgrade':
       block.upgrade = value().toLowerCase()
       return false

@@ -1,6 +1,7 @@
+import { namesDomain } from './host-only-cookies.ts'
 import { maxHeadBytes, trimmed } from './request-head.ts'
 
-/** The container's response is not HTTP, or is ambiguous. */
+/** The container's response is not HTTP, or is ambiguous; the message is the predicate of a sentence about it. */
 export class BadResponse extends Error {}
 
 /** The head of a container's response. */
@@ -22,6 +23,8 @@ export interface ResponseHead {
   upgrade: boolean
   /** Its content type is one of event streams. */
   stream: boolean
+  /** A Set-Cookie names a domain. */
+  cookieDomain: boolean
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?$/
@@ -29,15 +32,16 @@ const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?$/
 const streamType =
   /^[ \t]*(?:text\/event-stream|multipart\/x-mixed-replace|application\/(?:x-ndjson|stream\+json|grpc))\b/i
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const longestName = 64
 const forbidden = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?:^|[^\r])\n/
 
 /** Parses a response head (latin1, without the final CRLF). Throws `BadResponse`. */
 function parseResponseHead(text: string): ResponseHead {
-  if (forbidden.test(text)) throw new BadResponse('control character in the head')
+  if (forbidden.test(text)) throw forbiddenCharacter(text)
   let lineEnd = text.indexOf('\r\n')
   if (lineEnd < 0) lineEnd = text.length
   const first = statusLine.exec(text.slice(0, lineEnd))
-  if (!first) throw new BadResponse('no status line')
+  if (!first) throw new BadResponse('does not begin with a status line of HTTP/1.1')
   const head: ResponseHead = {
     status: Number(first[2]),
     statusText: `${first[2]} ${first[3] ?? ''}`,
@@ -48,6 +52,7 @@ function parseResponseHead(text: string): ResponseHead {
     keepAliveMs: null,
     upgrade: false,
     stream: false,
+    cookieDomain: false,
   }
   let named: string[] | null = null
   let start = lineEnd + 2
@@ -55,16 +60,34 @@ function parseResponseHead(text: string): ResponseHead {
     let end = text.indexOf('\r\n', start)
     if (end < 0) end = text.length
     const colon = text.indexOf(':', start)
-    if (colon < 0 || colon > end) throw new BadResponse('header line without a colon')
+    if (colon < 0 || colon > end)
+      throw new BadResponse(`has a header line without a colon${after(text, start)}`)
     const name = text.slice(start, colon)
-    if (!token.test(name)) throw new BadResponse('bad header name')
+    if (!token.test(name))
+      throw new BadResponse(`has a header name with a character that is not allowed${after(text, start)}`)
     const options = readHeader(head, name.toLowerCase(), text, start, colon + 1, end)
     if (options) named = named ? named.concat(options) : options
     start = end + 2
   }
-  if (head.chunked && head.bodyLength >= 0) throw new BadResponse('two lengths')
+  if (head.chunked && head.bodyLength >= 0)
+    throw new BadResponse('has both Content-Length and Transfer-Encoding')
   if (named) head.headers = withoutNamed(head.headers, named)
   return head
+}
+
+/** Names the header line that has the character, if its name is legible. */
+function forbiddenCharacter(text: string): BadResponse {
+  const line = text.split('\r\n').find((one) => forbidden.test(one)) ?? ''
+  const name = line.slice(0, line.indexOf(':'))
+  const place = token.test(name) ? `its header ${name.slice(0, longestName)}` : 'its head'
+  return new BadResponse(`has a control character or a bare line break in ${place}`)
+}
+
+/** The place of a header line that has no name of its own. */
+function after(text: string, start: number): string {
+  const before = text.slice(text.lastIndexOf('\r\n', start - 3) + 2, start)
+  const name = before.slice(0, before.indexOf(':'))
+  return token.test(name) ? `, after ${name.slice(0, longestName)}` : ''
 }
 
 /** Returns further hop-by-hop header names listed in Connection, if any. */
@@ -81,13 +104,15 @@ function readHeader(
       return readConnection(head, text.slice(valueStart, end).toLowerCase())
     case 'content-length': {
       const value = trimmed(text.slice(valueStart, end))
-      if (head.bodyLength >= 0 || !/^[0-9]{1,15}$/.test(value)) throw new BadResponse('bad Content-Length')
+      if (head.bodyLength >= 0) throw new BadResponse('has several Content-Length headers')
+      if (!/^[0-9]{1,15}$/.test(value)) throw new BadResponse('has a Content-Length that is not a number')
       head.bodyLength = Number(value)
       break
     }
     case 'transfer-encoding':
-      if (head.chunked || trimmed(text.slice(valueStart, end)).toLowerCase() !== 'chunked') {
-        throw new BadResponse('Transfer-Encoding other than chunked')
+      if (head.chunked) throw new BadResponse('has several Transfer-Encoding headers')
+      if (trimmed(text.slice(valueStart, end)).toLowerCase() !== 'chunked') {
+        throw new BadResponse('has a Transfer-Encoding other than chunked')
       }
       head.chunked = true
       return null
@@ -101,6 +126,9 @@ function readHeader(
       return null
     case 'content-type':
       head.stream = streamType.test(text.slice(valueStart, end))
+      break
+    case 'set-cookie':
+      if (namesDomain(text.slice(valueStart, end))) head.cookieDomain = true
       break
     case 'proxy-connection':
     case 'te':
@@ -173,7 +201,8 @@ export class ResponseHeadReader {
       const text = data.toString('latin1', 0, Math.min(data.length, maxHeadBytes))
       const end = text.indexOf('\r\n\r\n')
       if (end < 0) {
-        if (text.length >= maxHeadBytes) throw new BadResponse('head too long')
+        if (text.length >= maxHeadBytes)
+          throw new BadResponse(`has a head of more than ${maxHeadBytes / 1024} KiB`)
         // Copied: pieces are only valid during the call.
         this.#partial = Buffer.from(data)
         return null
@@ -181,8 +210,10 @@ export class ResponseHeadReader {
       const head = parseResponseHead(text.slice(0, end))
       if (head.status >= 200 || head.status === 101) return { head, data, text, offset: end + 4 }
       this.#interim += 1
-      if (this.#interim > mostInterim) throw new BadResponse('too many interim heads')
-      if (head.chunked || head.bodyLength >= 0) throw new BadResponse('an interim head with a body')
+      if (this.#interim > mostInterim)
+        throw new BadResponse(`follows more than ${mostInterim} interim responses (1xx)`)
+      if (head.chunked || head.bodyLength >= 0)
+        throw new BadResponse('follows an interim response (1xx) with a body')
       onInterim(head)
       data = data.subarray(end + 4)
     }

@@ -1,4 +1,6 @@
+import { bareHost } from '../routing/route-table.ts'
 import { BadChunk } from './chunk-scanner.ts'
+import { hostOnlyCookies } from './host-only-cookies.ts'
 import type { RequestClient } from './request-client.ts'
 import type { RequestHead } from './request-head.ts'
 import { type ArrivedHead, BadResponse, type ResponseHead, ResponseHeadReader } from './response-head.ts'
@@ -11,15 +13,20 @@ type ResponseProgress = 'more' | 'slow' | 'complete' | 'upgrades' | 'bad'
 export class UpstreamResponse {
   readonly #client: RequestClient
   readonly #request: RequestHead
+  readonly #sharedHost: string | undefined
   readonly #reader = new ResponseHeadReader()
   #relay: ResponseRelay | null = null
   #head: ResponseHead | null = null
+  /** What is wrong with a `bad` response. */
+  problem = ''
   /** Bytes after the head of a response that upgrades the connection. */
   early: Buffer | null = null
 
-  constructor(client: RequestClient, request: RequestHead) {
+  /** `sharedHost`: the host below a domain with other environments, whose responses set cookies for it alone. */
+  constructor(client: RequestClient, request: RequestHead, sharedHost: string | undefined) {
     this.#client = client
     this.#request = request
+    this.#sharedHost = sharedHost
   }
 
   /** A part of the response has arrived. */
@@ -42,8 +49,10 @@ export class UpstreamResponse {
     try {
       return this.#read(piece)
     } catch (error) {
-      if (error instanceof BadResponse || error instanceof BadChunk) return 'bad'
-      throw error
+      if (!(error instanceof BadResponse || error instanceof BadChunk)) throw error
+      this.problem =
+        error instanceof BadChunk ? `has a malformed chunked body (${error.message})` : error.message
+      return 'bad'
     }
   }
 
@@ -52,8 +61,11 @@ export class UpstreamResponse {
     const arrived = this.#reader.read(piece, (head) => this.#passInterim(head))
     if (!arrived) return 'more'
     this.#head = arrived.head
+    this.#limitCookies(arrived.head)
     if (arrived.head.status !== 101) return this.#start(arrived)
-    if (!this.#request.upgrade || !arrived.head.upgrade) return 'bad'
+    if (!this.#request.upgrade || !arrived.head.upgrade) {
+      throw new BadResponse('switches to a protocol that the request does not ask for (101)')
+    }
     this.early = arrived.data.subarray(arrived.offset)
     return 'upgrades'
   }
@@ -81,7 +93,13 @@ export class UpstreamResponse {
 
   #passInterim(head: ResponseHead): void {
     if (this.#request.minor === 0) return
+    this.#limitCookies(head)
     this.#client.socket.write(`HTTP/1.1 ${head.statusText}\r\n${head.headers}\r\n`, 'latin1')
+  }
+
+  #limitCookies(head: ResponseHead): void {
+    const host = bareHost(this.#request.host)
+    if (head.cookieDomain && host === this.#sharedHost) head.headers = hostOnlyCookies(head.headers, host)
   }
 
   #start({ head, data, text, offset }: ArrivedHead): ResponseProgress {

@@ -101,9 +101,14 @@ export class RequestScheduler {
   shedLoad(): Refusal | null {
     const stopped = this.#state === 'stopped'
     if (!stopped && (this.kind === 'app' || this.queued < this.#maxQueued())) return null
-    this.#traffic.requested()
-    this.#traffic.answered(503, 0)
+    this.refusedHead(503)
     return stopped ? this.#stopped : { why: 'busy' }
+  }
+
+  /** Counts a request that the gateway refused before it was admitted. */
+  refusedHead(status: number): void {
+    this.#traffic.requested()
+    this.#traffic.answered(status, 0)
   }
 
   /** Assigns a slot immediately, queues the request, or rejects it. */

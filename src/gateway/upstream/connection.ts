@@ -24,6 +24,9 @@ export interface UpstreamUser {
   upstreamClosed(error: Error | null): void
 }
 
+/** An answer that has arrived before a write failed is read within this time. */
+const lateAnswerMs = 250
+
 /** Shared by all upstream connections, which avoids a 64 KiB allocation per response. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
@@ -54,6 +57,7 @@ export class UpstreamConnection {
       onread: { buffer: readBuffer, callback: (length) => this.#read(length) },
     })
     this.socket = socket
+    this.#readOnAfterFailedWrite()
     socket.on('connect', () => {
       this.connected = true
       this.#user?.upstreamConnected()
@@ -72,6 +76,20 @@ export class UpstreamConnection {
       pool.forget(this)
       leaving?.upstreamClosed(this.#error)
     })
+  }
+
+  /**
+   * A container that answers early, such as with 413, may close while the body is still being sent. The failed write
+   * would destroy the socket together with the answer that waits in it.
+   */
+  #readOnAfterFailedWrite(): void {
+    const { socket } = this
+    const destroy = socket.destroy.bind(socket)
+    socket.destroy = (error?: NodeJS.ErrnoException) => {
+      if (error?.syscall === 'write' && this.#user) setTimeout(() => destroy(error), lateAnswerMs)
+      else destroy(error)
+      return socket
+    }
   }
 
   #read(length: number): boolean {
