@@ -12,23 +12,19 @@ import { mostClients } from '../open-files.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
 import type { SpanSink } from '../trace.ts'
+import { plainAddress, TrustedProxies } from '../trusted-proxies.ts'
 import { cannotListen } from './cannot-listen.ts'
 import { credentialReader, type GrantReader } from './console-credential.ts'
 import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
-import { describeForLog, errorResponse } from './error-response.ts'
+import { errorResponse } from './error-response.ts'
 import { beginFairly, noteConnect } from './fair-queue.ts'
 import { hostCheck } from './host-check.ts'
 import { addOAuthRoutes } from './oauth-routes.ts'
 import { openapiText } from './openapi.ts'
 import { addOperationRoutes } from './operation-routes.ts'
+import { addMcpRoute } from './mcp-route.ts'
 import { addPeerRoute } from './peer-route.ts'
-import {
-  answerClientError,
-  answerUnknownExpectation,
-  commonHeaders,
-  discardRest,
-  writeResponse,
-} from './raw-errors.ts'
+import { answerClientError, answerUnknownExpectation, commonHeaders, discardRest } from './raw-errors.ts'
 import { addReferenceRoutes } from './reference-routes.ts'
 import { logRequest } from './request-log.ts'
 import { addSecretPage } from './secret-page.ts'
@@ -60,6 +56,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   /** The public host name, if there is one. */
   installationName?: string | undefined
   log: Log
+  /** Peers whose `X-Forwarded-For` names the client. Default: none. */
+  trustedProxies?: readonly string[] | undefined
   /** How long a request head may take to arrive, in milliseconds. Default 15,000. */
   headTimeoutMs?: number
   /** How long a JSON body may take to arrive and an upload may pause, in milliseconds. Default 30,000. */
@@ -98,6 +96,7 @@ const headChecks = 15
 /** Creates the HTTP server from the contract rows: REST, uploads, probes, OpenAPI and MCP. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { headTimeoutMs = 15_000 } = options
+  const proxies = new TrustedProxies(options.trustedProxies)
   const app = Fastify({
     logger: false,
     // The ready line shows the address with its prefix, so accept clients that add the prefix again.
@@ -106,6 +105,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
+    trustProxy: (address: string) => proxies.has(plainAddress(address)),
     // Requests on open connections are still served during close; the response closes the connection.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 256 },
@@ -226,35 +226,6 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   })
   if (mcp !== undefined) addMcpRoute(app, mcp, options.log)
   if (options.peer !== undefined) addPeerRoute(app, options.peer.path, options.peer.serve, limits)
-}
-
-function addMcpRoute(app: FastifyInstance, mcp: NonNullable<ApiServerOptions['mcp']>, log: Log): void {
-  app.all('/mcp', {
-    onRequest: (request, reply) => {
-      const { raw } = reply
-      raw.setHeader('x-request-id', request.id)
-      raw.setHeader('cache-control', 'no-store')
-      raw.setHeader('x-content-type-options', 'nosniff')
-      reply.hijack()
-      Promise.resolve()
-        .then(() => mcp(request.raw, raw))
-        .catch((error: unknown) => {
-          request.failure = error
-          if (!raw.headersSent) return answerRaw(raw, error, request.id)
-          log.error(
-            { requestId: request.id, cause: describeForLog(error) },
-            'response to /mcp was interrupted',
-          )
-          raw.destroy()
-        })
-    },
-    handler: () => {},
-  })
-}
-
-function answerRaw(raw: ServerResponse, error: unknown, requestId: string): void {
-  const { status, headers, body } = errorResponse(error, requestId)
-  writeResponse(raw, status, headers, body)
 }
 
 function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {

@@ -5,19 +5,13 @@ import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
 import { changesBetween } from '../nearest.ts'
-import { domain, readConfigFile } from './file.ts'
+import { readConfigFile } from './file.ts'
+import { domainsOf, gatewaySettings, port } from './gateway.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
 import { type DomainSetting, type RegionSetting, regionsOf } from './regions.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
-
-const portRange = 'must be a port number from 0 to 65535 (0 picks a free one)'
-const port = z.coerce
-  .number({ error: portRange })
-  .int({ error: portRange })
-  .min(0, portRange)
-  .max(65535, portRange)
 
 const flag = z
   .enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })
@@ -27,16 +21,7 @@ const settings = {
   LONGSHORE_HOME: z.string().min(1).default('.longshore'),
   LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
   LONGSHORE_PORT: port.default(4400),
-  LONGSHORE_GATEWAY_PORT: port.default(4480),
-  LONGSHORE_APP_DOMAIN: domain.default('app.localhost'),
-  LONGSHORE_FUNCTION_DOMAIN: domain.default('fn.localhost'),
-  LONGSHORE_PUBLIC_PORT: port.optional(),
-  LONGSHORE_GATEWAY_PROCESSES: z.coerce
-    .number({ error: 'must be a number from 1 to 64' })
-    .int('must be a whole number')
-    .min(1, 'must be a number from 1 to 64')
-    .max(64, 'must be a number from 1 to 64')
-    .optional(),
+  ...gatewaySettings,
   LONGSHORE_ENGINE: z
     .enum(['auto', 'process', 'docker', 'kubernetes'], {
       error: 'must be auto, process, docker or kubernetes',
@@ -141,6 +126,13 @@ const settings = {
     .default('info'),
 }
 
+const allSettings = z
+  .object(settings)
+  .refine((value) => value.LONGSHORE_APP_DOMAIN !== value.LONGSHORE_FUNCTION_DOMAIN, {
+    path: ['LONGSHORE_FUNCTION_DOMAIN'],
+    message: 'must differ from LONGSHORE_APP_DOMAIN',
+  })
+
 /** Where incident contact points send when the operator names no other service: the public Events API v2. */
 const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -189,6 +181,8 @@ export interface Config {
   readonly allowHostAccess: boolean
   /** Requests a second for one caller; null: no such limit. */
   readonly rateLimits: { readonly writes: number; readonly reads: number } | null
+  /** Peers of API and gateway whose headers about the client are believed. */
+  readonly trustedProxies: readonly string[]
   /** Which requests to environments are logged: sampled and without query strings, not at all, or with query strings. */
   readonly requestLog: 'on' | 'off' | 'with-query'
   /** Deployed versions of an environment whose images stay for a rollback. */
@@ -208,7 +202,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
   const present = Object.fromEntries(
     names.filter((name) => env[name] !== '').map((name) => [name, env[name]]),
   )
-  const parsed = z.object(settings).safeParse(present)
+  const parsed = allSettings.safeParse(present)
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
   }
@@ -216,9 +210,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     ? readConfigFile(path.resolve(workingDir, parsed.data.LONGSHORE_CONFIG))
     : { value: null, problems: [] }
   problems.push(...file.problems)
-  if (parsed.data && parsed.data.LONGSHORE_APP_DOMAIN === parsed.data.LONGSHORE_FUNCTION_DOMAIN) {
-    problems.push('LONGSHORE_FUNCTION_DOMAIN: must differ from LONGSHORE_APP_DOMAIN')
-  }
   if (problems.length > 0 || !parsed.success) {
     throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
   }
@@ -231,11 +222,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
     gatewayProcesses: value.LONGSHORE_GATEWAY_PROCESSES,
     regions,
-    domains: {
-      appDomain: value.LONGSHORE_APP_DOMAIN,
-      functionDomain: value.LONGSHORE_FUNCTION_DOMAIN,
-      publicPort: value.LONGSHORE_PUBLIC_PORT,
-    },
+    domains: domainsOf(value),
     gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
     nodeImage: value.LONGSHORE_NODE_IMAGE,
     dockerHost: env.DOCKER_HOST || undefined,
@@ -256,6 +243,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
     allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,
     rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),
+    trustedProxies: value.LONGSHORE_TRUSTED_PROXIES,
     requestLog: value.LONGSHORE_REQUEST_LOG,
     keptVersions: value.LONGSHORE_KEPT_VERSIONS,
     copyLimits: copyLimitsOf(value.LONGSHORE_COPY_LIMITS),

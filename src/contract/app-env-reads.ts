@@ -133,6 +133,8 @@ const loggedRequest = z.object({
   stream: z.boolean().optional(),
   /** Why a response that had begun was not completed; `drain`: by a restart, a deployment or a stop. */
   cut: z.enum(['drain', 'timeout', 'container']).nullable().optional(),
+  /** By the word of trusted proxies. Lines of earlier versions lack it. */
+  clientAddress: z.string().optional(),
   traceId: z.string().nullable(),
   /** How many requests the line stands for: more than 1 if the log was sampled at that time. */
   oneIn: z.number(),

@@ -21,6 +21,8 @@ interface GatewayOptions {
   clockScale: number
   /** Default `off`. */
   requestLog?: RequestLogMode
+  /** Peers whose headers about the client are believed. Default: none. */
+  trustedProxies?: readonly string[]
   build: string
   log: Log
   clock: Clock
@@ -74,6 +76,7 @@ class RunningGateway implements Gateway {
       clock: options.clock,
       clockScale: options.clockScale,
       requestLog: options.requestLog ?? 'off',
+      trustedProxies: options.trustedProxies ?? [],
       linked: () => this.#control.linked,
       report: (message) => this.#control.send(message),
       elsewhere: (name) => this.#workers.elsewhere(name),
@@ -178,9 +181,19 @@ class RunningGateway implements Gateway {
   }
 
   #hello(): FromGateway {
-    const { build, clockScale, processes = 1, requestLog = 'off' } = this.#options
+    const { build, clockScale, processes = 1, requestLog = 'off', trustedProxies = [] } = this.#options
     const { host, port } = this
-    return { type: 'hello', build, pid: process.pid, host, port, clockScale, processes, requestLog }
+    return {
+      type: 'hello',
+      build,
+      pid: process.pid,
+      host,
+      port,
+      clockScale,
+      processes,
+      requestLog,
+      trustedProxies,
+    }
   }
 
   #take(message: ToGateway): void {

@@ -35,6 +35,7 @@ export async function keepGateway(
     host: config.host,
     clockScale: config.clockScale,
     requestLog: config.requestLog,
+    trustedProxies: config.trustedProxies,
     processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
     build: buildId,
     log,

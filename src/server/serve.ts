@@ -280,6 +280,7 @@ function apiServer(
     referenceDir: path.join(import.meta.dirname, 'reference'),
     spans: platform.spans ?? undefined,
     ...namesOf(config),
+    trustedProxies: config.trustedProxies,
     log,
   })
 }

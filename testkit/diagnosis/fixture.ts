@@ -209,6 +209,7 @@ function recordOf(status: number, durationMs: number, container: string | null):
     oneIn: 1,
     stream: false,
     cut: null,
+    clientAddress: '192.0.2.1',
   }
   const firstByteMs = refused ? null : durationMs
   const what = { method: 'GET', path: '/', status, durationMs, firstByteMs, container, refused }

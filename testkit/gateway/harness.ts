@@ -92,6 +92,7 @@ export async function startGateway(
     clockScale?: number
     drainSeconds?: number
     requestLog?: RequestLogMode
+    trustedProxies?: readonly string[]
     desired?: (id: string, n: number) => void
     /** Clock of the gateway; its control plane uses the machine's time. */
     clock?: TestClock
@@ -106,6 +107,7 @@ export async function startGateway(
     clockScale: options.clockScale ?? 1,
     build: 'b1',
     requestLog: options.requestLog ?? 'off',
+    trustedProxies: options.trustedProxies ?? [],
     log: silent,
     clock: options.clock ?? systemClock,
     drainSeconds: options.drainSeconds ?? 1,

@@ -22,6 +22,7 @@ export interface GatewaySettings {
   /** Number of processes, including the first one. */
   processes: number
   requestLog: RequestLogMode
+  trustedProxies: readonly string[]
   /** A worker process, started by the first process. */
   member: boolean
 }
@@ -46,6 +47,7 @@ export function gatewayArguments(settings: Omit<GatewaySettings, 'member'>): str
     `--port-patience-ms=${settings.portPatienceMs}`,
     `--processes=${settings.processes}`,
     `--request-log=${settings.requestLog}`,
+    `--trusted-proxies=${settings.trustedProxies.join(',')}`,
   ]
 }
 
@@ -63,6 +65,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
       'port-patience-ms': text,
       processes: text,
       'request-log': text,
+      'trusted-proxies': text,
       member: { type: 'boolean' },
     },
   })
@@ -76,6 +79,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
     portPatienceMs: Number(values['port-patience-ms'] ?? '0'),
     processes: Number(values.processes ?? '1'),
     requestLog: (values['request-log'] ?? 'off') as RequestLogMode,
+    trustedProxies: (values['trusted-proxies'] ?? '').split(',').filter((one) => one !== ''),
     member: values.member ?? false,
   }
   if (!settings.home || !settings.socketPath || !settings.build) {

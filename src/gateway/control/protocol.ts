@@ -80,6 +80,8 @@ export type FromGateway =
       clockScale: number
       processes: number
       requestLog: RequestLogMode
+      /** Gateways of earlier versions lack it. */
+      trustedProxies?: readonly string[]
     }
   /** How many containers a function needs now. Level-triggered: sent on change and after each `routes`. */
   | { type: 'desired'; appEnvId: string; containers: number }

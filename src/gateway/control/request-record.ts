@@ -31,6 +31,8 @@ export interface RequestRecord {
   /** An event stream or a WebSocket: its duration is not a response time. */
   stream: boolean
   cut: CutResponse | null
+  /** The address of the client, by the word of trusted proxies. */
+  clientAddress: string
   traceId: string | null
   /** The gateway's own span, if the request brought no trace; else null. */
   spanId: string | null

@@ -30,6 +30,8 @@ export interface EnsureGatewayOptions {
   processes?: number
   /** Default `off`. */
   requestLog?: RequestLogMode
+  /** Default: none. */
+  trustedProxies?: readonly string[]
   build: string
   log: Log
   clock?: Clock
@@ -74,7 +76,8 @@ function fits(hello: GatewayHello, options: EnsureGatewayOptions): boolean {
     (options.port === 0 || hello.port === options.port) &&
     hello.clockScale === options.clockScale &&
     hello.processes === (options.processes ?? 1) &&
-    hello.requestLog === (options.requestLog ?? 'off')
+    hello.requestLog === (options.requestLog ?? 'off') &&
+    (hello.trustedProxies ?? []).join() === (options.trustedProxies ?? []).join()
   )
 }
 
@@ -122,7 +125,13 @@ async function start(
   const logPath = path.join(options.home, 'gateway.log')
   await boundLog(logPath)
   const logFile = openSync(logPath, 'a', 0o600)
-  const args = gatewayArguments({ processes: 1, requestLog: 'off', ...options, portPatienceMs })
+  const args = gatewayArguments({
+    processes: 1,
+    requestLog: 'off',
+    trustedProxies: [],
+    ...options,
+    portPatienceMs,
+  })
   // A separate error file: a pipe to this process would break when this process ends.
   const stdio: StdioOptions = ['ignore', 'ignore', logFile, 'pipe']
   let child: ChildProcess

@@ -7,14 +7,18 @@ import type { RequestClient } from './request-client.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** The reply for a request that the environment refuses because of overload, counted and logged; null: admit it. */
-export function shedRequest(environment: RequestScheduler, head: RequestHead): LocalReply | null {
+export function shedRequest(
+  client: RequestClient,
+  environment: RequestScheduler,
+  head: RequestHead,
+): LocalReply | null {
   const refusal = environment.shedLoad()
   if (!refusal) return null
   const reply = answerTo(refusal)
   pageIdOf(head)
   environment.requests?.add(
     { status: reply.status, durationMs: 0, refused: reply.error },
-    refusedRequest(head),
+    refusedRequest(head, client),
   )
   return reply
 }

@@ -4,6 +4,7 @@ import { BadChunk } from './chunk-scanner.ts'
 import { ClientDeadline } from './client-deadline.ts'
 import { handOffConnection } from './connection-handle.ts'
 import { pageIdOf } from './error-page.ts'
+import type { Peer } from './forwarding.ts'
 import { answers, type LocalReply, renderResult } from './local-reply.ts'
 import type { ProxiedRequest } from './proxied-request.ts'
 import type { Handoff, ProxyContext } from './proxy-context.ts'
@@ -25,7 +26,7 @@ type Mode = 'head' | 'body' | 'answer' | 'discard' | 'tunnel' | 'passing' | 'clo
 export class ClientConnection implements RequestClient {
   readonly socket: Socket
   readonly context: ProxyContext
-  readonly remoteAddress: string
+  readonly peer: Peer
   #mode: Mode = 'head'
   #exchange: ProxiedRequest | null = null
   readonly #ahead = new ReadAhead()
@@ -34,10 +35,10 @@ export class ClientConnection implements RequestClient {
   #body: RequestBody | null = null
   readonly #heads = new RequestHeadReader()
 
-  constructor(socket: Socket, context: ProxyContext) {
+  constructor(socket: Socket, context: ProxyContext, peer: Peer) {
     this.socket = socket
     this.context = context
-    this.remoteAddress = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    this.peer = peer
     this.#deadline = new ClientDeadline(context.clock)
     context.connections.add(this)
     socket.on('data', (piece: Buffer) => this.#read(piece))
@@ -204,7 +205,7 @@ export class ClientConnection implements RequestClient {
       read = this.#heads.read(data)
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error
-      const handOff = recordRefusedHead(this.context, data, error)
+      const handOff = recordRefusedHead(this, data, error)
       if (handOff) this.#pass(handOff, data)
       else this.answer({ status: error.status, error: error.message, details: error.details }, null)
       return
@@ -229,7 +230,7 @@ export class ClientConnection implements RequestClient {
       else this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
       return
     }
-    const refusal = shedRequest(environment, head)
+    const refusal = shedRequest(this, environment, head)
     if (refusal) {
       this.answer(refusal, head)
       return

@@ -42,7 +42,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#client = client
     this.#head = head
     this.#environment = environment
-    this.#account = new RequestAccount(head, environment, nowMs)
+    this.#account = new RequestAccount(client, head, environment, nowMs)
     this.#deadlines = new RequestDeadlines(environment, client.requestComplete, nowMs)
     this.#response = new UpstreamResponse(client, head, environment.hosts[0])
   }
@@ -216,7 +216,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
   #sendHead(): void {
     this.#phase = 'head'
     const socket = this.#upstream!.socket
-    const text = renderRequest(this.#head, this.#client.remoteAddress)
+    const text = renderRequest(this.#head, this.#account.forwarding.lines)
     if (this.#client.requestComplete) {
       socket.write(text, 'latin1')
       return

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
+import type { TrustedProxies } from '../../trusted-proxies.ts'
 import type { RouteTable } from '../routing/route-table.ts'
 
 /** Takes over a connection that this process no longer reads; `read` is the part of its next request that it has read. */
@@ -19,6 +20,7 @@ interface OpenConnection {
 export interface ProxyContext {
   readonly clock: Clock
   readonly table: RouteTable
+  readonly trusted: TrustedProxies
   /** The handoff for a connection that requests an unknown host; null if there is none. */
   elsewhere(host: string): Handoff | null
   readonly connections: Set<OpenConnection>

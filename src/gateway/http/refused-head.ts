@@ -1,6 +1,7 @@
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
-import type { Handoff, ProxyContext } from './proxy-context.ts'
+import type { Handoff } from './proxy-context.ts'
 import { unservedRequest } from './request-account.ts'
+import type { RequestClient } from './request-client.ts'
 import { maxHeadBytes, type RequestRefused } from './request-head.ts'
 
 /** The parts of a refused head that say whose request it was. */
@@ -15,27 +16,28 @@ interface ClaimedRequest {
  * another process serves that environment.
  */
 export function recordRefusedHead(
-  { table, elsewhere }: Pick<ProxyContext, 'table' | 'elsewhere'>,
+  client: RequestClient,
   data: Buffer,
   refused: RequestRefused,
 ): Handoff | null {
   const request = claimedRequest(data)
   if (!request) return null
-  const environment = table.find(request.host)
-  if (!environment) return elsewhere(request.host)
-  record(environment, request, refused)
+  const { context, peer } = client
+  const environment = context.table.find(request.host)
+  if (!environment) return context.elsewhere(request.host)
+  record(environment, { ...request, clientAddress: peer.address }, refused)
   return null
 }
 
 function record(
   environment: RequestScheduler,
-  { method, target }: ClaimedRequest,
+  request: ClaimedRequest & { clientAddress: string },
   { status, message }: RequestRefused,
 ): void {
   environment.refusedHead(status)
   environment.requests?.add(
     { status, durationMs: 0, refused: message },
-    unservedRequest({ method, target, traceparent: null, isOwnTrace: false }),
+    unservedRequest({ ...request, traceparent: null, isOwnTrace: false }),
   )
 }
 

@@ -3,7 +3,9 @@ import type { CutResponse } from '../control/request-record.ts'
 import type { FinishedRequest } from '../routing/request-log.ts'
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import { pageIdOf } from './error-page.ts'
+import { forwardingOf } from './forwarding.ts'
 import { answers, type LocalReply } from './local-reply.ts'
+import type { RequestClient } from './request-client.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** How a cut response stands in the request log; its client sees a broken connection. */
@@ -11,6 +13,7 @@ const cutReplies = { drain: answers.drained, timeout: answers.totalTimeout, cont
 
 /** Records the outcome of one request for the counters and the request log of its environment. */
 export class RequestAccount implements FinishedRequest {
+  readonly #client: RequestClient
   readonly #head: RequestHead
   readonly #environment: RequestScheduler
   readonly #arrivedMs: number
@@ -25,7 +28,8 @@ export class RequestAccount implements FinishedRequest {
   cut: CutResponse | null = null
   #isCounted = false
 
-  constructor(head: RequestHead, environment: RequestScheduler, arrivedMs: number) {
+  constructor(client: RequestClient, head: RequestHead, environment: RequestScheduler, arrivedMs: number) {
+    this.#client = client
     this.#head = head
     this.#environment = environment
     this.#arrivedMs = arrivedMs
@@ -37,6 +41,14 @@ export class RequestAccount implements FinishedRequest {
 
   get target(): string {
     return this.#head.target
+  }
+
+  get forwarding() {
+    return forwardingOf(this.#head, this.#client.peer, this.#client.context.trusted)
+  }
+
+  get clientAddress(): string {
+    return this.forwarding.clientAddress
   }
 
   get traceId(): string | null {
@@ -96,8 +108,10 @@ export class RequestAccount implements FinishedRequest {
 }
 
 /** A request that was refused before anything was made for it. */
-export function refusedRequest({ method, target, traceparent, block }: RequestHead): FinishedRequest {
-  return unservedRequest({ method, target, traceparent, isOwnTrace: !block.traceparent })
+export function refusedRequest(head: RequestHead, { peer, context }: RequestClient): FinishedRequest {
+  const { method, target, traceparent, block } = head
+  const { clientAddress } = forwardingOf(head, peer, context.trusted)
+  return unservedRequest({ method, target, traceparent, isOwnTrace: !block.traceparent, clientAddress })
 }
 
 export function unservedRequest({
@@ -105,7 +119,11 @@ export function unservedRequest({
   target,
   traceparent,
   isOwnTrace,
-}: Pick<RequestHead, 'method' | 'target' | 'traceparent'> & { isOwnTrace: boolean }): FinishedRequest {
+  clientAddress,
+}: Pick<RequestHead, 'method' | 'target' | 'traceparent'> & {
+  isOwnTrace: boolean
+  clientAddress: string
+}): FinishedRequest {
   const span = traceparent === null ? null : spanIdOf(traceparent)
   return {
     method,
@@ -120,5 +138,6 @@ export function unservedRequest({
     bytesOut: 0,
     stream: false,
     cut: null,
+    clientAddress,
   }
 }

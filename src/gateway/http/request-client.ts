@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net'
 import type { LocalReply } from './local-reply.ts'
 import type { ProxyContext } from './proxy-context.ts'
+import type { Peer } from './forwarding.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** The client's connection, as a request uses it. */
 export interface RequestClient {
   readonly socket: Socket
   readonly context: ProxyContext
-  readonly remoteAddress: string
+  readonly peer: Peer
   /** The whole body has been read. */
   readonly requestComplete: boolean
   /** Can carry another request although this one may be answered before it is complete. */

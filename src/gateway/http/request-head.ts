@@ -1,4 +1,5 @@
 import { isTraceparent } from '../../trace.ts'
+import { type ForwardingHeaders, keepForwarding } from './forwarding-headers.ts'
 
 /** A request that must not be served, with the reply for it. */
 export class RequestRefused extends Error {
@@ -26,12 +27,13 @@ export interface HeaderBlock {
   /** The options of Connection, in lower case. */
   connection: readonly string[]
   upgrade: string
-  /** The header lines to forward, each ending in CRLF: without hop-by-hop, framing and X-Forwarded ones. */
+  /** The header lines to forward, each ending in CRLF: without hop-by-hop, framing and forwarding ones. */
   headers: string
   /** The client accepts HTML: it is a browser. */
   acceptsHtml: boolean
-  /** X-Forwarded-For as sent; empty when absent. */
-  forwardedFor: string
+  /** What the client says about forwarding, and what the container gets instead, once that is known. */
+  forwarding: ForwardingHeaders
+  forwarded: { lines: string; clientAddress: string } | null
   /** The valid `traceparent`; null if it is not valid, undefined if there is none. */
   traceparent: string | null | undefined
   /** The `tracestate` lines, each ending in CRLF: they mean nothing without a valid `traceparent`. */
@@ -125,7 +127,8 @@ function parseHeaderBlock(text: string): HeaderBlock {
     upgrade: '',
     headers: '',
     acceptsHtml: false,
-    forwardedFor: '',
+    forwarding: {},
+    forwarded: null,
     traceparent: undefined,
     tracestate: '',
   }
@@ -175,15 +178,9 @@ function goesOn(block: HeaderBlock, name: string, text: string, valueStart: numb
     case 'upgrade':
       block.upgrade = value().toLowerCase()
       return false
-    case 'x-forwarded-for':
-      block.forwardedFor += `${block.forwardedFor && ', '}${value()}`
+    case 'traceparent':
+      readTraceparent(block, value())
       return false
-    case 'traceparent': {
-      // Two `traceparent` headers: it is unknown which trace is meant, so neither is used.
-      const isFirst = block.traceparent === undefined
-      block.traceparent = isFirst && isTraceparent(value()) ? value() : null
-      return false
-    }
     case 'tracestate':
       block.tracestate += `tracestate: ${value()}\r\n`
       return false
@@ -197,12 +194,16 @@ function goesOn(block: HeaderBlock, name: string, text: string, valueStart: numb
     case 'te':
     case 'trailer':
     case 'http2-settings':
-    case 'x-forwarded-host':
-    case 'x-forwarded-proto':
       return false
     default:
-      return true
+      return !keepForwarding(block.forwarding, name, text.slice(valueStart, end).trim())
   }
+}
+
+function readTraceparent(block: HeaderBlock, value: string): void {
+  // Two `traceparent` headers: it is unknown which trace is meant, so neither is used.
+  const isFirst = block.traceparent === undefined
+  block.traceparent = isFirst && isTraceparent(value) ? value : null
 }
 
 function readFraming(head: RequestHead, block: HeaderBlock): void {

@@ -14,6 +14,7 @@ export interface FinishedRequest {
   readonly bytesOut: number
   readonly stream: boolean
   readonly cut: CutResponse | null
+  readonly clientAddress: string
 }
 
 /** The facts that exist for every request. */
@@ -101,6 +102,7 @@ export class RequestLog {
       refused,
       stream,
       cut,
+      clientAddress: request.clientAddress,
       traceId,
       spanId,
       parentSpanId,

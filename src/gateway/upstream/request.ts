@@ -14,7 +14,7 @@ export function mayBeSentTwice(head: RequestHead): boolean {
  * The request head for the container: framing and hop-by-hop headers are generated, and a `traceparent` if the request
  * brought no valid one.
  */
-export function renderRequest(head: RequestHead, remoteAddress: string): string {
+export function renderRequest(head: RequestHead, forwardingLines: string): string {
   const { block, host } = head
   let framing = ''
   if (head.chunked) framing = 'transfer-encoding: chunked\r\n'
@@ -25,10 +25,9 @@ export function renderRequest(head: RequestHead, remoteAddress: string): string 
   // Sent again to another container, it stays the same trace.
   head.traceparent ??= newTraceparent()
   const trace = `traceparent: ${head.traceparent}\r\n${block.traceparent ? block.tracestate : ''}`
-  const before = block.forwardedFor && `${block.forwardedFor}, `
   return (
     `${head.method} ${head.target} HTTP/1.1\r\nhost: ${host}\r\n${block.headers}${framing}` +
-    `${trace}x-forwarded-for: ${before}${remoteAddress}\r\nx-forwarded-host: ${host}\r\nx-forwarded-proto: http\r\n\r\n`
+    `${trace}${forwardingLines}\r\n`
   )
 }
 

@@ -2,9 +2,11 @@ import type { Socket } from 'node:net'
 import { type Clock, every, sleep } from '../../clock.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
 import { mostClients } from '../../open-files.ts'
+import { plainAddress, TrustedProxies } from '../../trusted-proxies.ts'
 import type { FromGateway, Route, ToGateway } from '../control/protocol.ts'
 import type { RequestBatch, RequestLogMode } from '../control/request-record.ts'
 import { ClientConnection } from '../http/client-connection.ts'
+import type { Peer } from '../http/forwarding.ts'
 import type { Handoff, ProxyContext } from '../http/proxy-context.ts'
 import type { EnvironmentHost } from '../routing/backend-set.ts'
 import { RouteTable } from '../routing/route-table.ts'
@@ -14,6 +16,8 @@ interface ProxyServerOptions {
   clockScale: number
   /** Default `off`. */
   requestLog?: RequestLogMode
+  /** Default: none. */
+  trustedProxies?: readonly string[]
   /** Whether a control plane is connected. */
   linked(): boolean
   report(message: FromGateway): void
@@ -62,6 +66,7 @@ export class ProxyServer {
       table: this.table,
       connections: new Set(),
       draining: false,
+      trusted: new TrustedProxies(options.trustedProxies),
       elsewhere: (name) => options.elsewhere?.(name) ?? null,
     }
   }
@@ -76,12 +81,12 @@ export class ProxyServer {
   }
 
   /** Accepts a connection; `read` is the part that another process has already read. */
-  accept(socket: Socket, read?: Buffer): void {
+  accept(socket: Socket, read?: Buffer, peer = peerOf(socket)): void {
     if (this.#context.connections.size >= this.#mostConnections) {
       socket.destroy()
       return
     }
-    const connection = new ClientConnection(socket, this.#context)
+    const connection = new ClientConnection(socket, this.#context, peer)
     if (read) connection.begin(read)
   }
 
@@ -170,4 +175,8 @@ export class ProxyServer {
     this.#requestShare = Math.max(1, Math.floor(mostRequests / Math.max(1, batches.length)))
     if (batches.length > 0) this.#options.report({ type: 'requests', batches })
   }
+}
+
+function peerOf(socket: Socket): Peer {
+  return { address: plainAddress(socket.remoteAddress), proto: 'http' }
 }

@@ -9,6 +9,7 @@ import { warmUp } from './warm-up.ts'
 interface WorkerOptions {
   clockScale: number
   requestLog?: RequestLogMode
+  trustedProxies?: readonly string[]
   log: Log
   clock: Clock
   drainSeconds?: number
@@ -32,6 +33,7 @@ export async function worker(options: WorkerOptions): Promise<void> {
     clock: options.clock,
     clockScale: options.clockScale,
     requestLog: options.requestLog ?? 'off',
+    trustedProxies: options.trustedProxies ?? [],
     linked: () => linked,
     report: (message) => {
       if (message.type !== 'hello') send(message)

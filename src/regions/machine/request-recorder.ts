@@ -136,7 +136,7 @@ function spanOf(
 
 function loggedRequest(record: RequestRecord, mask: Mask): LoggedRequest {
   const { status, durationMs, firstByteMs, coldStart, bytesIn, bytesOut, refused, traceId, oneIn } = record
-  const { stream, cut } = record
+  const { stream, cut, clientAddress } = record
   return {
     method: mask(record.method),
     path: maskedPath(record.path, mask),
@@ -149,6 +149,7 @@ function loggedRequest(record: RequestRecord, mask: Mask): LoggedRequest {
     refused,
     stream,
     cut,
+    clientAddress,
     traceId,
     oneIn: rounded(oneIn),
   }

@@ -99,7 +99,7 @@ describe('headers', () => {
       host: F,
       'x-kept': 'yes',
       traceparent: expect.any(String),
-      'x-forwarded-for': '10.1.1.1, 127.0.0.1',
+      'x-forwarded-for': '127.0.0.1',
       'x-forwarded-host': F,
       'x-forwarded-proto': 'http',
     })

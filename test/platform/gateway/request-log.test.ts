@@ -132,6 +132,7 @@ const request = {
   bytesOut: 0,
   stream: false,
   cut: null,
+  clientAddress: '192.0.2.1',
 }
 const fine = { status: 200, durationMs: 2, refused: null }
 

@@ -26,6 +26,7 @@ const record = (change: Partial<RequestRecord>): RequestRecord => ({
   refused: null,
   stream: false,
   cut: null,
+  clientAddress: '192.0.2.1',
   traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
   spanId: null,
   parentSpanId: null,

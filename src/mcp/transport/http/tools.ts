@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { clientAddressOf } from '../../../client-address.ts'
 import { createClient } from '../../../client/client.ts'
 import type { Scope } from '../../../contract/scopes.ts'
 import { AppError } from '../../../errors.ts'
@@ -59,7 +60,7 @@ export class HttpTools {
   async principalOf(token: string, req: IncomingMessage): Promise<string | Refusal | null> {
     const { authenticate, oauth } = this.#options
     try {
-      return authenticate ? await authenticate(token, req.socket.remoteAddress ?? '') : token
+      return authenticate ? await authenticate(token, clientAddressOf(req)) : token
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       if (error.kind === 'unauthenticated') return unauthenticatedBy(oauth, req)
