@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
+import type { Peer } from './forwarding.ts'
 import type { LocalReply } from './local-reply.ts'
 import type { ProxyContext } from './proxy-context.ts'
-import type { Peer } from './forwarding.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** The client's connection, as a request uses it. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { clientAddressOf } from '../../../client-address.ts'
 import { createClient } from '../../../client/client.ts'
+import { clientAddressOf } from '../../../client-address.ts'
 import type { Scope } from '../../../contract/scopes.ts'
 import { AppError } from '../../../errors.ts'
 import { yieldAlone } from '../../../pacer.ts'
