@@ -1,4 +1,8 @@
-import type { DatabaseSpec } from './engine.ts'
+import { PassThrough, Readable, type Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { DatabaseAccess } from '../domain/backups/backup.ts'
+import { type DatabaseSpec, EngineFailure, type RestoreSpec } from './engine.ts'
+import * as postgres from './postgres-tools.ts'
 
 /** A program to run next to a database server: a fixed script for `/bin/sh -c`; everything variable is in `env`. */
 export interface DatabaseTool {
@@ -11,7 +15,7 @@ export interface DatabaseTool {
 export function dumpTool(database: DatabaseSpec, port: number): DatabaseTool | null {
   switch (database.dockerPreset) {
     case 'POSTGRESQL':
-      return { script: postgresDump, env: postgresEnv(database, port) }
+      return { script: postgres.dump, env: postgresEnv(database, port) }
     case 'MYSQL':
       return { script: mysqlDump, env: mysqlEnv(database, port) }
     default:
@@ -19,11 +23,63 @@ export function dumpTool(database: DatabaseSpec, port: number): DatabaseTool | n
   }
 }
 
-/** Reads such a dump from standard input and replaces the current data. */
-export function loadTool(database: DatabaseSpec, port: number, restoreId: string): DatabaseTool | null {
+interface ToolStreams {
+  input?: Readable
+  output?: Writable
+}
+
+/** Runs a tool next to the server. */
+type RunTool = (tool: DatabaseTool, streams: ToolStreams) => Promise<void>
+
+/**
+ * Dumps by `tool`. A PostgreSQL dump comes with what roles have, and its structure is loaded into a second database: a
+ * copy that cannot be restored says so now, when the original still exists.
+ */
+export async function dumpWith(
+  tool: DatabaseTool,
+  database: DatabaseSpec,
+  run: RunTool,
+  sink: Writable,
+): Promise<DatabaseAccess | null> {
+  const isPostgres = database.dockerPreset === 'POSTGRESQL'
+  const access = isPostgres ? await readAccess(tool, run) : null
+  await run(tool, { output: sink })
+  if (isPostgres) await checkStructure(tool, database, run)
+  return access
+}
+
+async function readAccess({ env }: DatabaseTool, run: RunTool): Promise<DatabaseAccess> {
+  const output = new PassThrough()
+  const printed = text(output)
+  await run({ script: postgres.access, env }, { output }).finally(() => output.end())
+  return JSON.parse(await printed)
+}
+
+async function checkStructure({ env }: DatabaseTool, database: DatabaseSpec, run: RunTool): Promise<void> {
+  const structure = new PassThrough()
+  const dumped = run({ script: postgres.dumpStructure, env }, { output: structure }).then(() =>
+    structure.end(),
+  )
+  const input = toLoad(database, structure)
+  const checked = run({ script: postgres.checkStructure, env }, { input }).catch((error) => {
+    structure.destroy()
+    if (!(error instanceof EngineFailure)) throw error
+    const why = `The copy could not be restored, because the server does not accept its structure again: ${error.message}`
+    throw new EngineFailure(error.reason, why, { cause: error })
+  })
+  const [made, loaded] = await Promise.allSettled([dumped, checked])
+  if (loaded.status === 'rejected') throw loaded.reason
+  if (made.status === 'rejected') throw made.reason
+}
+
+/** Reads such a dump, as `toLoad` prepares it, from standard input and replaces the current data. */
+export function loadTool(database: DatabaseSpec, port: number, restore: RestoreSpec): DatabaseTool | null {
   switch (database.dockerPreset) {
     case 'POSTGRESQL':
-      return { script: postgresLoad, env: { ...postgresEnv(database, port), LS_RESTORE_ID: restoreId } }
+      return {
+        script: postgres.load,
+        env: { ...postgresEnv(database, port), ...postgresRestoreEnv(restore) },
+      }
     case 'MYSQL':
       return {
         script: mysqlLoad,
@@ -34,13 +90,19 @@ export function loadTool(database: DatabaseSpec, port: number, restoreId: string
   }
 }
 
+/** The input of `loadTool`. */
+export function toLoad(database: DatabaseSpec, dumped: Readable): Readable {
+  if (database.dockerPreset !== 'POSTGRESQL') return dumped
+  return Readable.from(postgres.withOwnSearchPath(dumped), { objectMode: false })
+}
+
 /** Gives the server's user the password of `database` in place of `previous`; harmless if it has it already. */
 export function passwordTool(database: DatabaseSpec, previous: string, port: number): DatabaseTool | null {
   const before = { ...database, password: previous }
   const wanted = { LS_NEW_PASSWORD: database.password }
   switch (database.dockerPreset) {
     case 'POSTGRESQL':
-      return { script: postgresPassword, env: { ...postgresEnv(before, port), ...wanted } }
+      return { script: postgres.password, env: { ...postgresEnv(before, port), ...wanted } }
     case 'MYSQL':
       return { script: mysqlPassword, env: { ...mysqlEnv(before, port), ...wanted } }
     default:
@@ -56,53 +118,21 @@ function postgresEnv(database: DatabaseSpec, port: number): Record<string, strin
     PGPASSWORD: database.password,
     PGDATABASE: 'postgres',
     PGAPPNAME: 'longshore',
+    // Settings of the tenant's database must not keep it from being copied or restored.
+    PGOPTIONS: '-c client_min_messages=warning -c default_transaction_read_only=off -c statement_timeout=0',
     LS_DATABASE: database.database,
   }
 }
 
-const postgresDump = 'exec pg_dump --format=custom --no-owner --no-acl --dbname="$LS_DATABASE"'
-
-/**
- * Loads the dump into a second database, then swaps the two in one transaction: a failed or interrupted load changes
- * nothing. A comment on the database stores the restore id, so that a completed restore is not repeated over newer
- * rows.
- */
-const postgresLoad = `set -eu
-ask() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
-done_before=$(ask -c "select 1 from pg_database where datname = '$LS_DATABASE' and shobj_description(oid, 'pg_database') = 'longshore $LS_RESTORE_ID'")
-if [ "$done_before" = 1 ]; then
-  cat > /dev/null
-  exit 0
-fi
-ask -c 'drop database if exists ls_restore_new with (force)'
-ask -c 'drop database if exists ls_restore_old with (force)'
-ask -c 'create database ls_restore_new template template0'
-pg_restore --exit-on-error --no-owner --no-acl --dbname=ls_restore_new
-swap() {
-  ask <<SQL
-alter database "$LS_DATABASE" with allow_connections false;
-select from pg_stat_activity, pg_terminate_backend(pid) where datname in ('$LS_DATABASE', 'ls_restore_new');
-begin;
-alter database "$LS_DATABASE" rename to ls_restore_old;
-alter database ls_restore_new rename to "$LS_DATABASE";
-comment on database "$LS_DATABASE" is 'longshore $LS_RESTORE_ID';
-commit;
-SQL
+function postgresRestoreEnv({ restoreId, access }: RestoreSpec): Record<string, string> {
+  const roles = access ? [access.user, ...access.roles.map(({ name }) => name)] : []
+  return {
+    LS_RESTORE_ID: restoreId,
+    LS_ROLES: JSON.stringify(roles),
+    // A dump of unknown roles may hold grants that this server cannot make.
+    LS_ACCESS: access ? '' : '--no-owner --no-acl',
+  }
 }
-if ! swap > /dev/null; then
-  ask -c "alter database \\"$LS_DATABASE\\" with allow_connections true"
-  exit 1
-fi
-ask -c 'drop database if exists ls_restore_old with (force)'
-`
-
-const postgresPassword = `set -eu
-ask() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
-if PGPASSWORD="$LS_NEW_PASSWORD" ask -c 'select 1' > /dev/null 2>&1; then exit 0; fi
-ask <<SQL
-alter role current_user password '$LS_NEW_PASSWORD'
-SQL
-`
 
 function mysqlEnv(database: DatabaseSpec, port: number): Record<string, string> {
   return {

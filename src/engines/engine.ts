@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { DatabasePresetName } from '../contract/fields.ts'
+import type { DatabaseAccess } from '../domain/backups/backup.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../domain/databases/presets.ts'
 import type { ListeningSocket } from './listening-sockets.ts'
 import type { Mount, VolumeCopies } from './volume-copies.ts'
@@ -184,6 +185,13 @@ export interface Isolation {
   reason?: string
 }
 
+/** A restore of a database. */
+export interface RestoreSpec {
+  restoreId: string
+  /** What roles had at the time of the dump; null for dumps that do not hold it. */
+  access: DatabaseAccess | null
+}
+
 /** Opens a copy from its beginning: a copy that is checked before it replaces data is read twice. The caller closes it. */
 export type CopySource = () => Promise<Readable>
 
@@ -242,9 +250,13 @@ export interface Engine {
   ): AsyncIterable<EngineLogLine>
   /**
    * Writes a consistent dump of a running database to `sink`, which stays open. Rejects with an `EngineFailure` that
-   * contains the server's error without secrets.
+   * contains the server's error without secrets. Resolves to what roles have, if the dump holds it.
    */
-  dumpDatabase?(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void>
+  dumpDatabase?(
+    spec: DatabaseContainerSpec,
+    sink: Writable,
+    signal: AbortSignal,
+  ): Promise<DatabaseAccess | null>
   /**
    * Replaces the data by a dump, after checking that the server can load it, if that can be checked. A failure says whether
    * the old data is gone. May be repeated after an interruption: `restoreId` identifies the restore, so that a
@@ -253,7 +265,7 @@ export interface Engine {
   loadDatabase?(
     spec: DatabaseContainerSpec,
     source: CopySource,
-    restoreId: string,
+    restore: RestoreSpec,
     signal: AbortSignal,
   ): Promise<void>
   /** Changes the password of a running database from `previous` to that of `spec`; may be repeated. */

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import type { DatabasePresetName } from '../../src/contract/fields.ts'
+import type { DatabaseAccess } from '../../src/domain/backups/backup.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../src/domain/databases/presets.ts'
 import {
   type BuildSpec,
@@ -131,12 +132,13 @@ export class FakeEngine implements Engine {
     })
   }
 
-  dumpDatabase(spec: ContainerSpec, sink: Writable): Promise<void> {
+  dumpDatabase(spec: ContainerSpec, sink: Writable): Promise<DatabaseAccess | null> {
     return this.#call(`dumpDatabase ${spec.name}`, async () => {
       const data = this.host.databases.get(spec.appEnvId) ?? ''
       sink.write(data.slice(0, data.length / 2))
       if (this.faults.failDumps !== null) throw new EngineFailure('database', this.faults.failDumps)
       sink.write(data.slice(data.length / 2))
+      return this.host.access.get(spec.appEnvId) ?? null
     })
   }
 

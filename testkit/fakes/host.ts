@@ -1,3 +1,4 @@
+import type { DatabaseAccess } from '../../src/domain/backups/backup.ts'
 import type { ContainerSpec } from '../../src/engines/engine.ts'
 import type { FakeContainer } from './container.ts'
 
@@ -10,6 +11,8 @@ export class FakeHost {
   readonly volumes = new Map<string, Map<string, string>>()
   /** Content of the database of each environment. */
   readonly databases = new Map<string, string>()
+  /** What roles have in the databases, by environment. */
+  readonly access = new Map<string, DatabaseAccess>()
   /** Passwords changed since the start, by environment. */
   readonly passwords = new Map<string, { previous: string; now: string }>()
 

@@ -29,7 +29,20 @@ interface Copy {
   finishedAt: string | null
 }
 
+/** What roles other than the user have in a PostgreSQL database, and its own settings. */
+export interface DatabaseAccess {
+  user: string
+  /** How many objects a role owns, and how many grants, default privileges and policies name it. */
+  roles: { name: string; owns: number; granted: number }[]
+  /** Names of settings of the database, and of roles in it. */
+  settings: string[]
+  /** Connections are limited, or not everybody may connect. */
+  limitsConnections: boolean
+}
+
 export interface Backup extends Copy {
+  /** Null for formats without roles; absent in backups of versions that did not keep this. */
+  access?: DatabaseAccess | null
   envName: string
   dockerPreset: string
   dockerPresetVersion: string
@@ -193,7 +206,7 @@ export function backupFileName({ appEnvId, backupId, format }: Backup): string {
 }
 
 export function backupResponse(backup: Backup): BackupResponse {
-  const { createdBy: _createdBy, region: _region, ofMove: _ofMove, ...rest } = backup
+  const { createdBy: _createdBy, region: _region, ofMove: _ofMove, access: _access, ...rest } = backup
   const { waitingFor = null } = backup
   return {
     ...rest,

@@ -15,6 +15,7 @@ import {
   type EngineLogLine,
   type Isolation,
   type ListenerReading,
+  type RestoreSpec,
   type Usage,
 } from '../engine.ts'
 import { buildImage, removeBuiltImages, removeStages } from './build.ts'
@@ -117,12 +118,12 @@ class DockerEngine implements Engine {
     return database.image
   }
 
-  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal) {
     return dumpDatabase(() => this.#running(spec.name), spec.database, sink, signal)
   }
 
-  loadDatabase(spec: DatabaseContainerSpec, source: CopySource, restoreId: string, signal: AbortSignal) {
-    return loadDatabase(() => this.#running(spec.name), spec.database, source, { restoreId, signal })
+  loadDatabase(spec: DatabaseContainerSpec, source: CopySource, restore: RestoreSpec, signal: AbortSignal) {
+    return loadDatabase(() => this.#running(spec.name), spec.database, source, { restore, signal })
   }
 
   changeDatabasePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {

@@ -2,9 +2,18 @@ import { addAbortListener } from 'node:events'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type Docker from 'dockerode'
+import type { DatabaseAccess } from '../../domain/backups/backup.ts'
 import { raceAbort } from '../../race-abort.ts'
-import { type DatabaseTool, dumpTool, loadTool, passwordTool, toolFailure } from '../database-tools.ts'
-import { type CopySource, type DatabaseSpec, EngineFailure } from '../engine.ts'
+import {
+  type DatabaseTool,
+  dumpTool,
+  dumpWith,
+  loadTool,
+  passwordTool,
+  toLoad,
+  toolFailure,
+} from '../database-tools.ts'
+import { type CopySource, type DatabaseSpec, EngineFailure, type RestoreSpec } from '../engine.ts'
 import { drained } from '../redis/connection.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../redis/copy.ts'
 import { engineCall, requestInTime } from './client.ts'
@@ -20,21 +29,27 @@ export async function dumpDatabase(
   database: DatabaseSpec,
   output: Writable,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<DatabaseAccess | null> {
   const tool = dumpTool(database, database.ports[0]!.port)
-  if (!tool) return await dumpRedis(database, output, signal)
-  await runDatabaseTool(await container(), tool, database, { output, signal })
+  if (!tool) return dumpRedis(database, output, signal).then(() => null)
+  const inside = await container()
+  const run: Parameters<typeof dumpWith>[2] = (one, streams) =>
+    runDatabaseTool(inside, one, database, { ...streams, signal })
+  return dumpWith(tool, database, run, output)
 }
 
 export async function loadDatabase(
   container: Container,
   database: DatabaseSpec,
   source: CopySource,
-  { restoreId, signal }: { restoreId: string; signal: AbortSignal },
+  { restore, signal }: { restore: RestoreSpec; signal: AbortSignal },
 ): Promise<void> {
-  const tool = loadTool(database, database.ports[0]!.port, restoreId)
+  const tool = loadTool(database, database.ports[0]!.port, restore)
   if (!tool) return await loadRedis(database, source, signal)
-  await runDatabaseTool(await container(), tool, database, { input: await source(), signal })
+  await runDatabaseTool(await container(), tool, database, {
+    input: toLoad(database, await source()),
+    signal,
+  })
 }
 
 export async function changeDatabasePassword(

@@ -18,6 +18,7 @@ import {
   type EngineLogLine,
   type Isolation,
   type ListenerReading,
+  type RestoreSpec,
   type Usage,
 } from '../engine.ts'
 import { BuildLog } from './build/log.ts'
@@ -156,17 +157,17 @@ class ProcessEngine implements Engine {
     return `process-database/${database.dockerPreset.toLowerCase()}:${database.version}`
   }
 
-  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+  dumpDatabase(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal) {
     return this.#databases.dump(spec, sink, signal)
   }
 
   loadDatabase(
     spec: DatabaseContainerSpec,
     source: CopySource,
-    restoreId: string,
+    restore: RestoreSpec,
     signal: AbortSignal,
   ): Promise<void> {
-    return this.#databases.load(spec, source, restoreId, signal)
+    return this.#databases.load(spec, source, restore, signal)
   }
 
   changeDatabasePassword(spec: DatabaseContainerSpec, previous: string, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { restoreAppEnvBackup } from '../../contract/backups.ts'
+import { accessEffects } from '../../domain/backups/access.ts'
 import {
   backupFormat,
   checkReplaced,
@@ -64,6 +65,7 @@ export default handler(restoreAppEnvBackup, async (context, input, target) => {
     },
     effects: [
       `Replaces all data of ${environment.cliEnvName} with the backup of ${backup.envName} from ${backup.createdAt} (${backup.sizeBytes} bytes).`,
+      ...accessEffects(backup, environment.appEnvId),
     ],
     wake: [environment.appEnvId],
   }

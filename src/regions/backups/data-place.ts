@@ -1,11 +1,18 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type Backup, type CopyLimits, defaultCopyLimits, type Restore } from '../../domain/backups/backup.ts'
+import {
+  type Backup,
+  type CopyLimits,
+  type DatabaseAccess,
+  defaultCopyLimits,
+  type Restore,
+} from '../../domain/backups/backup.ts'
 import {
   type CopySource,
   type DatabaseContainerSpec,
   type Engine,
   EngineFailure,
+  type RestoreSpec,
 } from '../../engines/engine.ts'
 import { checkedTar } from '../../engines/volume-tar.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
@@ -16,8 +23,9 @@ import type { EnvironmentView } from '../rollouts/environment-view.ts'
 export interface DataPlace {
   /** Another one after a change of the environment, to which a failure may be due. */
   name: string
-  dump(sink: Writable, signal: AbortSignal): Promise<void>
-  load(source: CopySource, restoreId: string, signal: AbortSignal): Promise<void>
+  /** What roles have in a database; null for what has no roles. */
+  dump(sink: Writable, signal: AbortSignal): Promise<DatabaseAccess | null>
+  load(source: CopySource, restore: RestoreSpec, signal: AbortSignal): Promise<void>
 }
 
 /** A requested copy, and the environment and data that it copies. */
@@ -59,7 +67,7 @@ function databasePlace(view: EnvironmentView, { secrets, engineOf }: PlaceDeps):
   return {
     name: spec.name,
     dump: (sink, signal) => dumpDatabase.call(engine, spec, sink, signal),
-    load: (source, restoreId, signal) => loadDatabase.call(engine, spec, source, restoreId, signal),
+    load: (source, restore, signal) => loadDatabase.call(engine, spec, source, restore, signal),
   }
 }
 
@@ -92,12 +100,12 @@ function volumePlace(
   const spec = { appEnvId, accountId, envName, mount, isAtRest, image: version.content.images[region] ?? '' }
   return {
     name: rolloutId,
-    dump: (sink, signal) =>
-      pipeline(checkedTar(volumes.dump(spec, signal), { mostBytes: limits.bytes }), sink, {
-        end: false,
-        signal,
-      }),
-    load: async (source, _restoreId, signal) => volumes.load(spec, await source(), signal),
+    dump: async (sink, signal) => {
+      const tar = checkedTar(volumes.dump(spec, signal), { mostBytes: limits.bytes })
+      await pipeline(tar, sink, { end: false, signal })
+      return null
+    },
+    load: async (source, _restore, signal) => volumes.load(spec, await source(), signal),
   }
 }
 

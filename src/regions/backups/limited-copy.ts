@@ -36,7 +36,7 @@ export class LimitedCopy {
   }
 
   /** Fills `sink` up to the limit, before it is compressed. */
-  async fill(sink: Writable, dump: (limited: Writable) => Promise<void>): Promise<void> {
+  async fill<T>(sink: Writable, dump: (limited: Writable) => Promise<T>): Promise<T> {
     const { bytes } = this.#limits
     let left = bytes
     const limited = new Transform({
@@ -48,7 +48,10 @@ export class LimitedCopy {
     })
     const passed = pipeline(limited, sink, { end: false, signal: this.signal })
     const dumped = dump(limited).then(
-      () => limited.end(),
+      (result) => {
+        limited.end()
+        return result
+      },
       (error) => {
         limited.destroy(error)
         throw error
@@ -56,7 +59,9 @@ export class LimitedCopy {
     )
     const [source] = await Promise.allSettled([dumped, passed])
     this.signal.throwIfAborted()
-    if (source.status === 'rejected') throw source.reason
-    await passed
+    await passed.catch((error) => {
+      throw source.status === 'rejected' ? source.reason : error
+    })
+    return await dumped
   }
 }

@@ -3,6 +3,7 @@ import { type Clock, timestamp } from '../../clock.ts'
 import {
   type Backup,
   type CopyLimits,
+  type DatabaseAccess,
   defaultCopyLimits,
   isOver,
   type Restore,
@@ -164,10 +165,11 @@ export class BackupWorker {
     copy.begin()
     try {
       if (work.kind === 'backup') {
-        const facts = await files.write(work.of, (sink) =>
-          copy.fill(sink, (limited) => place.dump(limited, signal)),
-        )
-        await this.#saveOutcome(work, { status: 'SUCCEEDED', ...facts })
+        let access: DatabaseAccess | null = null
+        const facts = await files.write(work.of, async (sink) => {
+          access = await copy.fill(sink, (limited) => place.dump(limited, signal))
+        })
+        await this.#saveOutcome(work, { status: 'SUCCEEDED', ...facts, access })
       } else {
         const backup = await db.read((tx) => findBackup(tx, work.of.backupId))
         if (!backup) throw new EngineFailure('interrupted', 'The backup was deleted.')
@@ -177,7 +179,7 @@ export class BackupWorker {
           copies.push(stored)
           return stored
         }
-        await place.load(open, work.id, signal).finally(() => {
+        await place.load(open, { restoreId: work.id, access: backup.access ?? null }, signal).finally(() => {
           for (const stored of copies) stored.destroy()
         })
         await this.#saveOutcome(work, { status: 'SUCCEEDED' })

@@ -126,7 +126,7 @@ export class ClusterEngine implements Engine {
     return image
   }
 
-  dumpDatabase(...args: Parameters<NonNullable<Engine['dumpDatabase']>>): Promise<void> {
+  dumpDatabase(...args: Parameters<NonNullable<Engine['dumpDatabase']>>) {
     return this.#deps.databases.dump(...args)
   }
 

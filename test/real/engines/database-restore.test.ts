@@ -60,33 +60,118 @@ describe.skipIf(!hasPostgres)('a PostgreSQL restore (skipped where no PostgreSQL
   }
 
   async function dump(): Promise<Buffer> {
+    return (await dumpWithAccess()).copy
+  }
+
+  async function dumpWithAccess() {
     const sink = new PassThrough()
     const whole = buffer(sink)
-    await engine.dumpDatabase?.(spec, sink, signal)
+    const access = (await engine.dumpDatabase?.(spec, sink, signal)) ?? null
     sink.end()
-    return await whole
+    return { copy: await whole, access }
   }
 
   it('that came to its end is not repeated over newer rows; another one is', async () => {
     await sql('create table rows (n int); insert into rows values (1)')
     const copy = await dump()
-    await engine.loadDatabase?.(spec, opening(copy), 'rst_one', signal)
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_one', access: null }, signal)
     await sql('insert into rows values (2)')
-    await engine.loadDatabase?.(spec, opening(copy), 'rst_one', signal)
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_one', access: null }, signal)
     expect(await sql('select count(*) from rows')).toBe('2')
-    await engine.loadDatabase?.(spec, opening(copy), 'rst_two', signal)
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_two', access: null }, signal)
     expect(await sql('select count(*) from rows')).toBe('1')
   })
 
   it('of half a copy changes nothing, says why without a password, and leaves no database behind for long', async () => {
     const copy = await dump()
     const half = copy.subarray(0, copy.length - 40)
-    const failed = engine.loadDatabase?.(spec, opening(half), 'rst_half', signal)
+    const failed = engine.loadDatabase?.(spec, opening(half), { restoreId: 'rst_half', access: null }, signal)
     await expect(failed).rejects.toThrow(/^(?!.*secret).*error/s)
     expect(await sql('select count(*) from rows')).toBe('1')
     await sql('insert into rows values (3)')
-    await engine.loadDatabase?.(spec, opening(copy), 'rst_three', signal)
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_three', access: null }, signal)
     expect(await sql('select count(*) from rows')).toBe('1')
+    expect(await sql(`select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
+  })
+
+  const accessOf = async () => ({
+    secret: await sql(`select proacl from pg_proc where proname = 'secret'`),
+    owned: await sql(`select relowner::regrole, relacl from pg_class where relname = 'owned'`),
+    defaults: await sql('select defaclacl from pg_default_acl'),
+    database: await sql(
+      `select datconnlimit, (select string_agg(one::text, ' ' order by one::text) from unnest(datacl) one)
+        from pg_database where datname = current_database()`,
+    ),
+    settings: await sql('select setrole::regrole, setconfig from pg_db_role_setting order by 1'),
+  })
+
+  it('keeps grants, owners, default privileges, settings and limits; of roles that are gone nothing, and no more for others', async () => {
+    await sql(`create role app; create role report; create role "it's gone";
+      create table owned (n int); alter table owned owner to app; grant select on owned to report;
+      create function secret() returns text language sql security definer as $$ select 'x'::text $$;
+      revoke execute on function secret() from public; grant execute on function secret() to "it's gone";
+      alter default privileges grant select on tables to report;
+      alter database data connection limit 17; revoke connect on database data from public;
+      grant connect on database data to report; alter database data set work_mem = '5MB';
+      alter database data set default_transaction_read_only = on;
+      alter role report in database data set statement_timeout = '5s'`)
+    const before = await accessOf()
+    const { copy, access } = await dumpWithAccess()
+    expect(access).toEqual({
+      user: 'u_one',
+      roles: [
+        { name: 'app', owns: 1, granted: 0 },
+        { name: "it's gone", owns: 0, granted: 1 },
+        { name: 'report', owns: 0, granted: 2 },
+      ],
+      settings: ['default_transaction_read_only', 'statement_timeout', 'work_mem'],
+      limitsConnections: true,
+    })
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_kept', access }, signal)
+    expect(await accessOf()).toEqual(before)
+
+    // As in another environment: its user and roles have other names.
+    await sql(`set default_transaction_read_only = off; drop owned by "it's gone", report; drop role "it's gone", report;
+      reassign owned by app to u_one; drop role app`)
+    const elsewhere = {
+      ...access!,
+      user: 'u_other',
+      roles: [...access!.roles, { name: 'u_other', owns: 1, granted: 0 }],
+    }
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_lost', access: elsewhere }, signal)
+    expect(await accessOf()).toMatchObject({
+      secret: '{u_one=X/u_one}',
+      owned: 'u_one|{u_one=arwdDxt/u_one}',
+      defaults: '',
+    })
+    expect(await sql(`select string_agg(rolname, ' ') from pg_roles where rolname !~ '^pg_'`)).toBe('u_one')
+    await sql('set default_transaction_read_only = off; alter database data reset all')
+  })
+
+  it('evaluates functions as the original does, that name tables without a schema', async () => {
+    await sql(`create function helper(i int) returns int immutable language sql as 'select i + 1';
+      create function calls(i int) returns int immutable language sql as 'select helper(i)';
+      create table generated (i int, j int generated always as (calls(i)) stored); insert into generated values (1);
+      create index on generated ((calls(i)));
+      create table most (n int); insert into most values (10);
+      create function fits(i int) returns bool stable language sql as 'select i <= (select max(n) from most)';
+      create table checked (i int check (fits(i))); insert into checked values (3);
+      create materialized view seen as select calls(i) from generated`)
+    const { copy, access } = await dumpWithAccess()
+    await engine.loadDatabase?.(spec, opening(copy), { restoreId: 'rst_path', access }, signal)
+    expect(await sql('select j, (select * from seen), (select count(*) from checked) from generated')).toBe(
+      '2|2|1',
+    )
+  })
+
+  it('that could not succeed is known when the backup is taken', async () => {
+    // Its library is gone, as after a change of the image.
+    await sql(`create function gone() returns language_handler language c as '$libdir/plpgsql', 'plpgsql_call_handler';
+      update pg_proc set probin = '$libdir/gone' where proname = 'gone'`)
+    await expect(dump()).rejects.toThrow(
+      /^The copy could not be restored, because the server does not accept its structure again: .*could not access file/,
+    )
+    await sql(`delete from pg_proc where proname = 'gone'`)
     expect(await sql(`select count(*) from pg_database where datname like 'ls_%'`)).toBe('0')
   })
 })

@@ -60,7 +60,12 @@ class Database {
     const { of, by = signal, adminPassword = this.#spec.database.adminPassword } = more
     const database = { ...this.#spec.database, adminPassword }
     const source = async () => of ?? Readable.from([Buffer.from(copy as string)])
-    await this.#engine.loadDatabase?.({ ...this.#spec, database }, source, 'rst_one', by)
+    await this.#engine.loadDatabase?.(
+      { ...this.#spec, database },
+      source,
+      { restoreId: 'rst_one', access: null },
+      by,
+    )
   }
 }
 

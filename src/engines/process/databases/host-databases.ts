@@ -3,14 +3,16 @@ import path from 'node:path'
 import type { Writable } from 'node:stream'
 import type { DatabaseVersion } from '../../../contract/databases.ts'
 import type { DatabasePresetName } from '../../../contract/fields.ts'
+import type { DatabaseAccess } from '../../../domain/backups/backup.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
-import { dumpTool, loadTool, passwordTool } from '../../database-tools.ts'
+import { dumpTool, dumpWith, loadTool, passwordTool, toLoad } from '../../database-tools.ts'
 import {
   type ContainerSpec,
   type CopySource,
   type DatabaseContainerSpec,
   type DatabaseSpec,
   EngineFailure,
+  type RestoreSpec,
 } from '../../engine.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../../redis/copy.ts'
 import { assertFileName } from '../engine-files.ts'
@@ -88,27 +90,32 @@ export class HostDatabases {
   }
 
   /** Dumps a running database into `sink`. */
-  async dump(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+  async dump(
+    spec: DatabaseContainerSpec,
+    sink: Writable,
+    signal: AbortSignal,
+  ): Promise<DatabaseAccess | null> {
     const { database } = spec
     const tool = dumpTool(database, database.ports[0]!.hostPort)
-    if (!tool) return await dumpRedis(database, sink, signal)
-    await runDatabaseTool(tool, database, { output: sink }, { path: await this.#toolPath(spec), signal })
+    if (!tool) return dumpRedis(database, sink, signal).then(() => null)
+    const around = { path: await this.#toolPath(spec), signal }
+    return dumpWith(tool, database, (one, streams) => runDatabaseTool(one, database, streams, around), sink)
   }
 
   /** Replaces the data of a running database by a dump. */
   async load(
     spec: DatabaseContainerSpec,
     source: CopySource,
-    restoreId: string,
+    restore: RestoreSpec,
     signal: AbortSignal,
   ): Promise<void> {
     const { database } = spec
-    const tool = loadTool(database, database.ports[0]!.hostPort, restoreId)
+    const tool = loadTool(database, database.ports[0]!.hostPort, restore)
     if (!tool) return await loadRedis(database, source, signal)
     await runDatabaseTool(
       tool,
       database,
-      { input: await source() },
+      { input: toLoad(database, await source()) },
       { path: await this.#toolPath(spec), signal },
     )
   }

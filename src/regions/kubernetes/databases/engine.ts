@@ -1,12 +1,21 @@
 import type { Readable, Writable } from 'node:stream'
 import type { DatabaseVersion } from '../../../contract/databases.ts'
+import type { DatabaseAccess } from '../../../domain/backups/backup.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../../domain/databases/presets.ts'
-import { type DatabaseTool, dumpTool, loadTool, passwordTool } from '../../../engines/database-tools.ts'
+import {
+  type DatabaseTool,
+  dumpTool,
+  dumpWith,
+  loadTool,
+  passwordTool,
+  toLoad,
+} from '../../../engines/database-tools.ts'
 import {
   type CopySource,
   type DatabaseContainerSpec,
   type DatabaseSpec,
   EngineFailure,
+  type RestoreSpec,
 } from '../../../engines/engine.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../../../engines/redis/copy.ts'
 import type { ClusterClient } from '../client.ts'
@@ -67,22 +76,29 @@ export class ClusterDatabases {
     return { ...version, available: false, unavailableReason }
   }
 
-  async dump(spec: DatabaseContainerSpec, sink: Writable, signal: AbortSignal): Promise<void> {
+  async dump(
+    spec: DatabaseContainerSpec,
+    sink: Writable,
+    signal: AbortSignal,
+  ): Promise<DatabaseAccess | null> {
     const { database } = spec
-    await this.#inside(spec, dumpTool(database, portOf(database)), { output: sink, signal }, (reached) =>
-      dumpRedis(reached, sink, signal),
-    )
+    const tool = dumpTool(database, portOf(database))
+    const run: Parameters<typeof dumpWith>[2] = (one, streams) =>
+      this.#inside(spec, one, { ...streams, signal }, async () => {})
+    if (tool) return dumpWith(tool, database, run, sink)
+    await this.#inside(spec, null, { signal }, (reached) => dumpRedis(reached, sink, signal))
+    return null
   }
 
   async load(
     spec: DatabaseContainerSpec,
     source: CopySource,
-    restoreId: string,
+    restore: RestoreSpec,
     signal: AbortSignal,
   ): Promise<void> {
     const { database } = spec
-    const tool = loadTool(database, portOf(database), restoreId)
-    const streams = tool ? { input: await source(), signal } : { signal }
+    const tool = loadTool(database, portOf(database), restore)
+    const streams = tool ? { input: toLoad(database, await source()), signal } : { signal }
     await this.#inside(spec, tool, streams, (reached) => loadRedis(reached, source, signal))
   }
 
