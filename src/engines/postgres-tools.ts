@@ -40,10 +40,9 @@ SQL
 `
 
 /**
- * Loads the dump into a second database, then swaps the two in one transaction: a failed or interrupted load changes
- * nothing. A comment on the database stores the restore id, so that a completed restore is not repeated over newer
- * rows. Stand-ins take the place of roles that the server lacks, because a list of grants fails as a whole, with its
- * revocations. They are removed with what they own and may do. Owner, limit, grants and settings of the database stay.
+ * Loads beside the old data, then swaps in one transaction: a failed load changes nothing, and a comment keeps a completed
+ * one from being repeated. Roles that the server lacks get stand-ins, because a list of grants fails as a whole, with its
+ * revocations; they go with what they own and may do. Owner, limit, grants and settings of the database stay.
  */
 export const load = `${ask}
 done_before=$(ask -c "select 1 from pg_database where datname = '$LS_DATABASE' and shobj_description(oid, 'pg_database') = 'longshore $LS_RESTORE_ID'")

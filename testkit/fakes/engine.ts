@@ -209,6 +209,10 @@ export class FakeEngine implements Engine {
 
   purge(appEnvId: string): Promise<void> {
     return this.#call(`purge ${appEnvId}`, async () => {
+      if (this.faults.failPurges > 0) {
+        this.faults.failPurges -= 1
+        throw new AppError('conflict', 'A volume is still used')
+      }
       for (const reference of this.host.images.keys())
         if (reference.startsWith(`fake/${appEnvId}:`)) this.host.images.delete(reference)
       for (const name of this.host.volumes.keys())

@@ -28,6 +28,8 @@ export interface FakeFaults {
   failPasswords: string | null
   /** Come first in the tar of a volume. */
   strangeEntries: (Partial<Header> & { name: string })[]
+  /** The next that many removals of everything of an environment fail. */
+  failPurges: number
   /** Restores of volumes wait for it. */
   holdLoads: Promise<void> | null
   /** Environments whose volumes are copied without end, as a file of terabytes is. */
@@ -49,6 +51,7 @@ export function noFaults(): FakeFaults {
     failDumps: null,
     failPasswords: null,
     strangeEntries: [],
+    failPurges: 0,
     holdLoads: null,
     endlessDumps: new Set(),
   }

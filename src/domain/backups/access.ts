@@ -20,10 +20,10 @@ export function accessEffects(backup: Backup, appEnvId: string): string[] {
     return roles.length === 0
       ? [kept]
       : [kept, `Keeps grants, owners and default privileges of the roles that it still has (${names}).`]
-  return [kept, ...roles.map(lossOf), ...settingsNotice(backup.access)]
+  return [kept, ...roles.map(roleEffect), ...settingsEffects(backup.access)]
 }
 
-function lossOf({ name, owns, granted }: DatabaseAccess['roles'][number]): string {
+function roleEffect({ name, owns, granted }: DatabaseAccess['roles'][number]): string {
   const what = [
     ...(owns > 0
       ? [`the ownership of ${counted(owns, 'object')}, which pass to the user of the database`]
@@ -35,7 +35,7 @@ function lossOf({ name, owns, granted }: DatabaseAccess['roles'][number]): strin
   return `Loses what the role ${name} had, unless the database has a role of that name: ${what.join('; ')}.`
 }
 
-function settingsNotice({ settings, limitsConnections }: DatabaseAccess): string[] {
+function settingsEffects({ settings, limitsConnections }: DatabaseAccess): string[] {
   return [
     ...(settings.length > 0 ? [`Does not bring the settings of the original: ${settings.join(', ')}.`] : []),
     ...(limitsConnections ? ['Does not bring who may connect to the original, and how often.'] : []),

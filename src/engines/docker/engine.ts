@@ -32,7 +32,7 @@ import { changeDatabasePassword, dumpDatabase, loadDatabase } from './run-databa
 import { removeLeftContainers } from './secrets.ts'
 import { type DockerEngineOptions, firewallOf, openSession, type Session } from './session.ts'
 import { usageOf } from './usage.ts'
-import { VolumeArchives } from './volume-copies.ts'
+import { removeHolder, VolumeArchives } from './volume-copies.ts'
 import { removeVolumes } from './volumes.ts'
 import { watchContainers } from './watch.ts'
 
@@ -226,6 +226,8 @@ class DockerEngine implements Engine {
   async purge(appEnvId: string): Promise<void> {
     const { docker, networks } = await this.#connected()
     const { installationId } = this.#options
+    // A backup that runs has a container of the image.
+    await removeHolder(docker, installationId, appEnvId)
     await removeBuiltImages(docker, installationId, imageRepository(appEnvId))
     await removeStages(docker, installationId, appEnvId)
     await removeVolumes(docker, installationId, appEnvId)

@@ -2,12 +2,10 @@ import type Docker from 'dockerode'
 import { AppError } from '../../errors.ts'
 import { orNull, requestInTime, statusOf } from './client.ts'
 import { label } from './names.ts'
-import { removeHolder } from './volume-copies.ts'
 
 /** Removes the volumes of a deleted environment. */
 export async function removeVolumes(docker: Docker, installationId: string, appEnvId: string): Promise<void> {
   const labels = [`${label.installation}=${installationId}`, `${label.environment}=${appEnvId}`]
-  await removeHolder(docker, installationId, appEnvId)
   const { Volumes } = await requestInTime((abortSignal) =>
     docker.listVolumes({ filters: { label: labels }, abortSignal } as object),
   )

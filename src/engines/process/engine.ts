@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { type Clock, sleep, timestamp } from '../../clock.ts'
@@ -113,7 +113,7 @@ class ProcessEngine implements Engine {
   ): Promise<BuiltImage> {
     // Load the Dockerfile parser at the first build only.
     const { buildImage } = await import('./build/build.ts')
-    const imageDir = await this.#images.begin(spec.contentId)
+    const imageDir = await this.#images.begin(spec)
     try {
       const image = await buildImage(spec, {
         log: new BuildLog(onLog, spec.secretBuildArgs),
@@ -243,7 +243,7 @@ class ProcessEngine implements Engine {
     for (const container of await this.list()) {
       if (container.appEnvId === appEnvId) await this.remove(container.name)
     }
-    if (existsSync(this.#files.images)) await this.#images.removeOf(appEnvId)
+    await this.#images.removeOf(appEnvId)
     await removeVolumes(this.#files.volumes, appEnvId)
   }
 

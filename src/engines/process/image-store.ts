@@ -16,6 +16,9 @@ export interface ProcessImage {
   cmd: string[] | null
 }
 
+/** Names the environment of a build that is not finished. */
+const ownerFile = 'environment'
+
 /** Images as folders. `<contentId>/image.json` is written last, so a folder without it is not an image. */
 export class ImageStore {
   readonly #dir: string
@@ -33,11 +36,12 @@ export class ImageStore {
     return path.join(this.dirOf(contentId), 'root')
   }
 
-  /** Creates the folder of a build and removes leftovers of an earlier attempt. */
-  async begin(contentId: string): Promise<string> {
+  /** Creates the folder of a build, with its environment's name, and removes leftovers of an earlier attempt. */
+  async begin({ contentId, appEnvId }: Pick<ProcessImage, 'contentId' | 'appEnvId'>): Promise<string> {
     await this.discard(contentId)
     const dir = this.dirOf(contentId)
     await mkdir(dir, { recursive: true, mode: 0o700 })
+    await writeFile(path.join(dir, ownerFile), appEnvId, { mode: 0o600 })
     return dir
   }
 
@@ -80,10 +84,16 @@ export class ImageStore {
   }
 
   async removeOf(appEnvId: string): Promise<void> {
-    for (const contentId of await readdir(this.#dir)) {
-      const image = await this.#read(contentId)
-      if (image?.appEnvId === appEnvId) await this.remove(`process/${appEnvId}:${contentId}`)
-    }
+    for (const one of await this.list()) if (one.appEnvId === appEnvId) await this.discard(one.contentId)
+  }
+
+  /** Also unfinished builds, which a crash leaves; null for those of versions that did not note their environment. */
+  async list(): Promise<{ contentId: string; appEnvId: string | null }[]> {
+    const ownerOf = async (contentId: string) =>
+      (await this.#read(contentId))?.appEnvId ??
+      (await readFile(path.join(this.dirOf(contentId), ownerFile), 'utf8').catch(() => null))
+    const found = await readdir(this.#dir).catch(() => [])
+    return Promise.all(found.map(async (contentId) => ({ contentId, appEnvId: await ownerOf(contentId) })))
   }
 
   async #read(contentId: string): Promise<ProcessImage | null> {

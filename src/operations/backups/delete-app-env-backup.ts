@@ -7,13 +7,13 @@ import { findEnvironment } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
 import { hasFreshBackup } from '../environments/container-impact.ts'
 
-/** Deletes the row; the reconciler removes files without a row. */
+/** Deletes the row and stores that its file goes. */
 export default handler(deleteAppEnvBackup, async (context, _input, { backup }) => {
   const { tx } = context
   const environment = await findEnvironment(tx, { appEnvId: backup.appEnvId })
   if (environment?.volumeMove?.backupId === backup.backupId) refuseWhileCopying(environment)
   await refuseWhileRestored(tx, backup.backupId)
-  await deleteBackup(tx, backup.backupId)
+  await deleteBackup(tx, backup)
   return {
     answer: { message: `Backup ${backup.backupId} deleted` },
     change: {

@@ -4,7 +4,8 @@ import { deleteAppEnv } from '../../contract/app-envs.ts'
 import type { ImpactStatement } from '../../contract/impact.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { countBackups } from '../../store/repositories/backups.ts'
-import { deleteEnvironment, storedSize } from '../../store/repositories/environments.ts'
+import { deleteEnvironment } from '../../store/repositories/deleted-environments.ts'
+import { storedSize } from '../../store/repositories/environments.ts'
 import { listActiveJobRuns } from '../../store/repositories/job-runs.ts'
 import { peopleNotified } from '../alerts/people-notified.ts'
 import { alertUrl } from '../alerts/responses.ts'
@@ -13,7 +14,7 @@ import { type Context, handler } from '../core/handler.ts'
 import { endImpact, hasFreshBackup, storesData } from './container-impact.ts'
 import { refuseReferred } from './variable-references.ts'
 
-/** Deletes the rows; the reconciler removes containers, volumes and files without a row. */
+/** Deletes the rows and stores what is to be removed; the reconciler removes containers, volumes and files. */
 export default handler(deleteAppEnv, async (context, _input, target) => {
   const { environment, app } = target
   const { tx, installation } = context
@@ -23,7 +24,7 @@ export default handler(deleteAppEnv, async (context, _input, target) => {
   const backups = await countBackups(tx, environment.appEnvId)
   const { firing, notified } = await endAlerts(context, environment)
   const zCloudsDelta = -(await storedSize(tx, environment.appEnvId))
-  await deleteEnvironment(tx, environment.appEnvId)
+  await deleteEnvironment(tx, environment)
   return {
     answer: { message: `App environment ${environment.cliEnvName} deleted` },
     change: {

@@ -1,7 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
 import type { Engine } from '../../engines/engine.ts'
+import type { LogStore } from '../../files/log-store.ts'
 import type { Db } from '../../store/db.ts'
+import { endRemoval } from '../../store/repositories/removals.ts'
 import { PasswordRotation } from '../databases/password-rotation.ts'
 import type { LogFollowers } from '../logs/followers.ts'
 import { type EnvironmentView, loadView, type RolloutView } from '../rollouts/environment-view.ts'
@@ -44,6 +46,7 @@ interface ClusterEnvironmentDeps extends EnvironmentObjectsDeps {
   rollouts: RolloutWriter
   images: ImageBuilder
   followers: LogFollowers
+  logs: Pick<LogStore, 'forget'>
   wake(appEnvId: string): void
   /** Removes the attempts of jobs of an environment that was deleted. */
   removeJobs(appEnvId: string): Promise<void>
@@ -171,7 +174,11 @@ export class ClusterEnvironment {
     this.#objects.release()
     this.#isRemoved = true
     this.#podsSeen = null
-    return observed !== undefined
+    if (observed !== undefined) return true
+    const { db, logs, region } = this.#deps
+    await logs.forget(this.#appEnvId)
+    await db.write((tx) => endRemoval(tx, { kind: 'environment', subject: this.#appEnvId }, [region]))
+    return false
   }
 
   /** Applies the desired workload; true while it is in progress. */

@@ -5,6 +5,7 @@ import type { LogStore } from '../../files/log-store.ts'
 import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import { listEnvironmentIdsIn } from '../../store/repositories/environments-in-regions.ts'
+import { listDeletedEnvironments } from '../../store/repositories/removals.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { Worker } from '../../worker.ts'
 import { type BackupStore, BackupWorker } from '../backups/worker.ts'
@@ -93,7 +94,7 @@ export class ClusterRegion {
     const wake = (appEnvId: string) => this.wake([appEnvId])
     this.#accounts = new ClusterAccounts({ client, installationId, options })
     this.#shared = {
-      ...{ db, clock, log, secrets, engine, rollouts, images, followers: this.#followers },
+      ...{ db, clock, log, logs, secrets, engine, rollouts, images, followers: this.#followers },
       ...{ installationId, options, client, region, wake, clockScale, accounts: this.#accounts },
       claims: new NameClaims(),
       removeJobs: (appEnvId) => this.#removeJobs(appEnvId),
@@ -194,7 +195,10 @@ export class ClusterRegion {
     this.#resyncAtMs = clock.monotonicMs() + resyncEveryMs
     const listed = await listObjects(client, installationId, options)
     this.#accounts.compare(listed)
-    const own = await db.read((tx) => listEnvironmentIdsIn(tx, [region]))
+    const own = await db.read(async (tx) => [
+      ...(await listEnvironmentIdsIn(tx, [region])),
+      ...(await listDeletedEnvironments(tx, [region])),
+    ])
     const running = [...cache.environmentIds, ...cache.jobEnvironmentIds]
     // A deleted environment may have left a volume in the cluster, but no object that a watch follows.
     const known = [...own, ...running, ...listed.environments.keys(), ...this.#environments.keys()]

@@ -9,6 +9,7 @@ import type { Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
 import { listEnvironmentIdsIn } from '../../store/repositories/environments-in-regions.ts'
 import { listJobAttemptIds } from '../../store/repositories/job-runs.ts'
+import { endRemoval, listDeletedEnvironments } from '../../store/repositories/removals.ts'
 import { listLivePods } from '../../store/repositories/rollouts.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { Worker } from '../../worker.ts'
@@ -152,6 +153,8 @@ export class Reconciler {
     await this.#own.start()
     for (const appEnvId of await db.read((tx) => listEnvironmentIdsIn(tx, scope?.regions)))
       this.#loop(appEnvId)
+    const own = [...this.#deps.engines.keys()]
+    for (const appEnvId of await db.read((tx) => listDeletedEnvironments(tx, own))) this.#loop(appEnvId)
     for (const container of containers) this.#loop(container.appEnvId)
     for (const [appEnvId, loop] of this.#loops)
       loop.adopt(containers.filter((container) => container.appEnvId === appEnvId))
@@ -282,17 +285,13 @@ export class Reconciler {
     }
   }
 
+  /** A deletion is stored until nothing is left: after a crash, the next start continues it. */
   async #cleanUp(appEnvId: string): Promise<void> {
-    for (const engine of this.#engines.all) {
-      for (const container of await engine.list()) {
-        if (container.appEnvId !== appEnvId) continue
-        await this.#workerDeps.usage.ended(container)
-        await engine.remove(container.name)
-      }
-      await engine.purge(appEnvId)
-    }
-    await this.#deps.logs.forget(appEnvId)
-    await this.#deps.metrics.forget(appEnvId)
+    await this.#engines.purge(appEnvId, (container) => this.#workerDeps.usage.ended(container))
+    const { db, logs, metrics, engines } = this.#deps
+    await logs.forget(appEnvId)
+    await metrics.forget(appEnvId)
+    await db.write((tx) => endRemoval(tx, { kind: 'environment', subject: appEnvId }, [...engines.keys()]))
     this.#loops.get(appEnvId)?.close()
     this.#loops.delete(appEnvId)
   }

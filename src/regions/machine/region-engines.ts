@@ -45,6 +45,18 @@ export class RegionEngines {
     }
   }
 
+  /** Removes everything of an environment; `ends` is called for each container before. */
+  async purge(appEnvId: string, ends: (container: EngineContainer) => Promise<void>): Promise<void> {
+    for (const engine of this.all) {
+      for (const container of await engine.list()) {
+        if (container.appEnvId !== appEnvId) continue
+        await ends(container)
+        await engine.remove(container.name)
+      }
+      await engine.purge(appEnvId)
+    }
+  }
+
   /** Removes a container wherever it is. */
   async remove(containerName: string): Promise<void> {
     for (const engine of this.all) await engine.remove(containerName)

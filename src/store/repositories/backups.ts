@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { backupStatuses } from '../../contract/backups.ts'
-import type { Backup, Restore } from '../../domain/backups/backup.ts'
+import { type Backup, backupFileName, type Restore } from '../../domain/backups/backup.ts'
 import type { Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
+import { regionsOfEnvironment } from './environments-in-regions.ts'
+import { insertRemovals } from './removals.ts'
 
 const ofDatabase = {
   backupId: z.string(),
@@ -53,7 +55,11 @@ export async function saveBackup(tx: Tx, backup: Backup): Promise<void> {
     .execute()
 }
 
-export async function deleteBackup(tx: Tx, backupId: string): Promise<void> {
+/** Stores that its file goes. */
+export async function deleteBackup(tx: Tx, backup: Backup): Promise<void> {
+  const { backupId, appEnvId } = backup
+  const region = backup.region ?? (await regionsOfEnvironment(tx, appEnvId))?.serving ?? ''
+  await insertRemovals(tx, [{ kind: 'file', subject: `backups/${backupFileName(backup)}`, region }])
   await tx.deleteFrom('backups').where('backup_id', '=', backupId).execute()
   await tx.deleteFrom('restores').where('backup_id', '=', backupId).execute()
 }

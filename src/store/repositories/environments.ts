@@ -233,29 +233,3 @@ export async function saveEnvironment(tx: Tx, environment: Environment, size?: n
     .where('app_env_id', '=', environment.appEnvId)
     .execute()
 }
-
-/** Removes the environment and its dependent rows; audit entries stay (docs/interface.md#deleting-an-environment). */
-export async function deleteEnvironment(tx: Tx, appEnvId: string): Promise<void> {
-  const tables = [
-    'tokens',
-    'contents',
-    'rollouts',
-    'pods',
-    'container_counts',
-    'job_attempts',
-    'job_runs',
-    'uploads',
-    'activities',
-    'pending_authors',
-    'alerts',
-    'alert_contact_points',
-    'alert_states',
-    'alert_history',
-    'notifications',
-    'database_ports',
-    'variable_references',
-    'restores',
-    'app_envs',
-  ] as const
-  for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()
-}

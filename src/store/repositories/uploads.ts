@@ -1,4 +1,5 @@
 import type { Tx } from '../db.ts'
+import { insertRemovals } from './removals.ts'
 
 export interface Upload {
   uploadId: string
@@ -117,7 +118,7 @@ export async function countUnusedUploads(tx: Tx, appEnvId: string, since: string
   return Number(counted.uploads)
 }
 
-/** Deletes all undeployed uploads of an environment except the newest; the next sweep removes their files. */
+/** Deletes all undeployed uploads of an environment except the newest, and stores that their files go. */
 export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): Promise<void> {
   const rows = await tx
     .selectFrom('uploads')
@@ -133,13 +134,18 @@ export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): 
   )
 }
 
-/** Deletes uploads that were never deployed; the next sweep removes their files. */
+/** Deletes uploads that were never deployed, and stores that their files go. */
 export async function forgetUnusedUploads(tx: Tx, createdBefore: string): Promise<void> {
-  await tx
-    .deleteFrom('uploads')
+  const rows = await tx
+    .selectFrom('uploads')
+    .select('upload_id')
     .where('state', '!=', 'used')
     .where('created_at', '<', createdBefore)
     .execute()
+  await deleteUploads(
+    tx,
+    rows.map((row) => row.upload_id),
+  )
 }
 
 /** Environments with more than `most` deployed uploads. */
@@ -164,13 +170,31 @@ export async function listDeployedUploads(tx: Tx, appEnvId: string): Promise<str
   return rows.map((row) => row.upload_id)
 }
 
-/** The next sweep removes their files. */
+/** Stores that their files go. */
 export async function deleteUploads(tx: Tx, uploadIds: readonly string[]): Promise<void> {
-  for (let at = 0; at < uploadIds.length; at += 500)
-    await tx
-      .deleteFrom('uploads')
-      .where('upload_id', 'in', uploadIds.slice(at, at + 500))
+  for (let at = 0; at < uploadIds.length; at += 500) {
+    const some = uploadIds.slice(at, at + 500)
+    const rows = await tx
+      .selectFrom('uploads')
+      .leftJoin('app_envs', 'app_envs.app_env_id', 'uploads.app_env_id')
+      .select(['upload_id', 'region'])
+      .where('upload_id', 'in', some)
       .execute()
+    const files = rows.map((row) => ({ subject: `uploads/${row.upload_id}`, region: row.region ?? '' }))
+    await insertRemovals(
+      tx,
+      files.map((file) => ({ kind: 'file', ...file })),
+    )
+    await tx.deleteFrom('uploads').where('upload_id', 'in', some).execute()
+  }
+}
+
+export async function deleteUploadsOf(tx: Tx, appEnvId: string): Promise<void> {
+  const rows = await tx.selectFrom('uploads').select('upload_id').where('app_env_id', '=', appEnvId).execute()
+  await deleteUploads(
+    tx,
+    rows.map((row) => row.upload_id),
+  )
 }
 
 /** Every upload whose file must be kept. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { findBackup, insertBackup, saveBackup } from '../../../src/store/repositories/backups.ts'
+import { insertBackup } from '../../../src/store/repositories/backups.ts'
 import { deferred } from '../../../testkit/deferred.ts'
 import { until } from '../../../testkit/engines/suite-installation.ts'
 import { FakeEngine } from '../../../testkit/fakes/engine.ts'
@@ -183,49 +183,6 @@ describe('a restore', () => {
     const redis = await database('REDIS')
     const refused = await request('POST', '/app-env/restore', { appEnvId: redis, backupId })
     expect(refused.json.error).toBe('A POSTGRESQL backup needs a POSTGRESQL environment')
-  })
-
-  it('names in a dry run what roles and settings lose', async () => {
-    const from = await database()
-    const roles = [
-      { name: 'report', owns: 0, granted: 2 },
-      { name: 'app', owns: 3, granted: 0 },
-    ]
-    engine.host.access.set(from, { user: 'u', roles, settings: ['work_mem'], limitsConnections: true })
-    const { backupId } = await backedUp(from)
-    const effects = async (appEnvId: string) => {
-      const dryRun = { 'dry-run': 'true' }
-      const answer = await platform.request('POST', '/app-env/restore', {
-        token: platform.admin.token,
-        input: { appEnvId, backupId },
-        headers: dryRun,
-      })
-      return answer.json.effects.slice(1)
-    }
-    const kept = expect.stringMatching(/^Owner, connection limit, .* stay as the database has them now/)
-    expect(await effects(from)).toEqual([
-      kept,
-      'Keeps grants, owners and default privileges of the roles that it still has (report, app).',
-    ])
-    expect(await effects(await database())).toEqual([
-      kept,
-      'Loses what the role report had, unless the database has a role of that name: 2 entries in grants, default privileges and policies.',
-      'Loses what the role app had, unless the database has a role of that name: the ownership of 3 objects, which pass to the user of the database.',
-      'Does not bring the settings of the original: work_mem.',
-      'Does not bring who may connect to the original, and how often.',
-    ])
-    engine.host.access.delete(from)
-    const older = await backedUp(from)
-    await platform.db.write(async (tx) => {
-      const { access: _, ...before } = (await findBackup(tx, older.backupId))!
-      await saveBackup(tx, before)
-    })
-    const answer = await platform.request('POST', '/app-env/restore', {
-      token: platform.admin.token,
-      input: { appEnvId: from, backupId: older.backupId },
-      headers: { 'dry-run': 'true' },
-    })
-    expect(answer.json.effects[2]).toMatch(/^Loses all grants and revocations, owners/)
   })
 
   it('refuses a backup of a newer version, which the older program may not read, and takes an older one', async () => {
