@@ -10,7 +10,7 @@ const file = path.resolve(import.meta.dirname, '../docs/interface.md')
 export function readInterfaceRules(text = readFileSync(file, 'utf8')): ReadonlyMap<string, string> {
   const rules = new Map<string, string>()
   for (const [, id = '', rule = ''] of text.matchAll(
-    /^- \*\*([A-Z]\d+|\d\.[\w-]+|[a-z]+(?:-[a-z]+)+)\*\* (.+)$/gm,
+    /^- \*\*([A-Z]\d+|\d\.[\w-]+|[a-z]+(?:-[a-z]+)+|policy)\*\* (.+)$/gm,
   )) {
     if (rules.has(id)) throw new Error(`docs/interface.md defines ${id} twice`)
     rules.set(id, rule)

@@ -18,6 +18,8 @@ export default defineTool({
     'disk',
     'useVolume',
     'mountPath',
+    'labels',
+    'protected',
   ],
   namesEnvironment: true,
   point: (_answer, _input, envName) =>

@@ -15,6 +15,7 @@ import deleteContactPoint from './delete-contact-point.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
 import diagnoseAppEnv from './diagnose-app-env.ts'
 import explainAccess from './explain-access.ts'
+import explainPolicy from './explain-policy.ts'
 import getAccountHealth from './get-account-health.ts'
 import getAlert from './get-alert.ts'
 import getApp from './get-app.ts'
@@ -29,6 +30,7 @@ import getContactPoint from './get-contact-point.ts'
 import getJobRun from './get-job-run.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
+import getPolicy from './get-policy.ts'
 import listAccounts from './list-accounts.ts'
 import listAlerts from './list-alerts.ts'
 import listAppEnvBackups from './list-app-env-backups.ts'
@@ -121,6 +123,8 @@ export const tools: readonly Tool[] = [
   listAudit,
   undoChange,
   explainAccess,
+  getPolicy,
+  explainPolicy,
   listContactPoints,
   getContactPoint,
   createContactPoint,

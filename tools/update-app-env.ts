@@ -12,7 +12,16 @@ export default defineTool({
     'Changes an environment; pending until apply-app-env-changes, but name, containers of an app and region at once (a move with a volume: DOWN). envVars REPLACES all; for some: update-app-env-variables.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   // update-job-config sets jobConfig; few databases need databaseSettings or disk; dockerPresetVersion cannot change (D4).
-  unlistedInputs: ['jobConfig', 'databaseSettings', 'disk', 'dockerPresetVersion', 'useVolume', 'mountPath'],
+  unlistedInputs: [
+    'jobConfig',
+    'databaseSettings',
+    'disk',
+    'dockerPresetVersion',
+    'useVolume',
+    'mountPath',
+    'labels',
+    'protected',
+  ],
   checks: [environmentAccessible, functionLimits, warnRemovedVariables],
   noteFields: { removedVariables: z.array(z.string()).optional() },
   destroys: omittedVariableEffects,

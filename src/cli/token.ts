@@ -18,7 +18,8 @@ export const newTokenExtension: RowExtension = {
     Object.assign(input, expiry(expiresAt))
   },
   print({ cli, input }, made: OutputOf<typeof createUserToken>) {
-    const kind = input.readOnly === true ? 'read-only token' : 'token'
+    const who = input.kind === 'agent' ? ' for an agent' : ''
+    const kind = `${input.readOnly === true ? 'read-only token' : 'token'}${who}`
     const end = made.expiresAt === null ? '' : `, which expires at ${made.expiresAt}`
     cli.io.stderr.write(`Created the ${kind} ${made.tokenId}${end}. It is shown once:\n`)
     print(cli, made, [made.token])
@@ -54,7 +55,12 @@ async function rotate(cli: Cli): Promise<number> {
     })
   }
   const { name, readOnly, tokenId, expiresAt } = current
-  const made = await client.call(createUserToken, { name: name || 'rotated', readOnly, ...expiry(expiresAt) })
+  const made = await client.call(createUserToken, {
+    name: name || 'rotated',
+    readOnly,
+    ...expiry(expiresAt),
+    ...limitsOf(current),
+  })
   if ((await readAdminToken(home)) === old) {
     const file = path.join(home, 'admin-token')
     writeFileSync(`${file}.new`, `${made.token}\n`, { mode: 0o600, flush: true })
@@ -65,4 +71,13 @@ async function rotate(cli: Cli): Promise<number> {
   cli.io.stderr.write('The old token no longer works. The new one is shown once:\n')
   print(cli, made, [made.token])
   return exitCodes.done
+}
+
+type ListedToken = OutputOf<typeof listUserTokens>['tokens'][number]
+
+/** The kind and the limits of a token, as an input. */
+function limitsOf(token: ListedToken) {
+  const { kind, label, scopes, accountId, appId, appEnvIds, toolGroups, mayPropose } = token
+  const given = Object.entries({ label, scopes, accountId, appId, appEnvIds, toolGroups })
+  return { kind, mayPropose, ...Object.fromEntries(given.filter(([, value]) => value !== null)) }
 }

@@ -1,6 +1,7 @@
 import os from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
+import type { PolicyContent } from '../contract/policy.ts'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
@@ -189,6 +190,8 @@ export interface Config {
   readonly keptVersions: number
   readonly copyLimits: { readonly bytes: number; readonly minutes: number }
   readonly clockScale: number
+  /** The policy of the platform, from the file. */
+  readonly policy: PolicyContent | null
   readonly logLevel: string
 }
 
@@ -199,9 +202,8 @@ export interface Config {
 export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = process.cwd()): Config {
   const names = Object.keys(env).filter((name) => name.startsWith('LONGSHORE_'))
   const problems = names.filter((name) => !(name in settings)).map(unknownSetting)
-  const present = Object.fromEntries(
-    names.filter((name) => env[name] !== '').map((name) => [name, env[name]]),
-  )
+  const given = names.filter((name) => env[name] !== '')
+  const present = Object.fromEntries(given.map((name) => [name, env[name]]))
   const parsed = allSettings.safeParse(present)
   if (!parsed.success) {
     for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
@@ -248,6 +250,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     keptVersions: value.LONGSHORE_KEPT_VERSIONS,
     copyLimits: copyLimitsOf(value.LONGSHORE_COPY_LIMITS),
     clockScale: value.LONGSHORE_CLOCK_SCALE,
+    policy: file.value?.policy ?? null,
     logLevel: value.LONGSHORE_LOG_LEVEL,
   })
 }

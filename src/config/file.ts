@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { policyContent } from '../contract/policy.ts'
 
 const httpsPort = 443
 
@@ -152,6 +153,8 @@ const file = z.strictObject({
           })
     })
     .optional(),
+  /** Applies to every account (docs/autonomy.md#policy). */
+  policy: policyContent.optional(),
 })
 
 export type ConfigFile = z.output<typeof file>

@@ -13,6 +13,7 @@ export const accountSettings = z.object({
   functionMaxMinScale: z.number().default(3),
   functionDefaultMaxScale: z.number().default(3),
   zCloudLimit: z.number().default(64),
+  agentsPaused: z.boolean().default(false),
 })
 export type AccountSettings = z.output<typeof accountSettings>
 
@@ -59,6 +60,7 @@ const settingFields = {
   functionMaxMinScale: whole(0, 1000),
   functionDefaultMaxScale: whole(1, 1000),
   zCloudLimit: whole(1, 100_000),
+  agentsPaused: z.boolean().optional().describe('Stops every write of callers that are not people'),
 }
 export const settingNames = Object.keys(settingFields) as (keyof AccountSettings)[]
 

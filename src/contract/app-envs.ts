@@ -86,6 +86,9 @@ const databaseSettings = z.strictObject({
 })
 export type DatabaseSettings = z.output<typeof databaseSettings>
 
+const labels = z.array(line(127)).max(20).describe('For policies: key=value or key:value; replaces all')
+const isProtected = z.boolean().describe('Policies may guard it')
+
 export const createAppEnv = operation({
   id: 'create-app-env',
   method: 'POST',
@@ -115,6 +118,8 @@ export const createAppEnv = operation({
     databaseSettings: databaseSettings.optional(),
     functionConfig: functionConfig.optional(),
     jobConfig: jobConfig.optional(),
+    labels: labels.optional(),
+    protected: isProtected.optional(),
     healthCheck: healthCheck.optional(),
   }),
   output: z.object({ appEnvId: z.string() }),
@@ -131,6 +136,8 @@ const appEnv = z.object({
   currentVersion: z.number().nullable(),
   gitBranch: z.string(),
   cliEnvName: z.string(),
+  labels: z.array(z.string()),
+  protected: z.boolean(),
   allowUserCliToken: z.boolean(),
   dockerPreset,
   isFunction: z.boolean(),
@@ -197,6 +204,8 @@ export const updateAppEnv = operation({
     functionConfig: functionConfig.optional(),
     jobConfig: jobConfig.optional(),
     healthCheck: healthCheck.optional(),
+    labels: labels.optional(),
+    protected: isProtected.optional(),
     expectedRevision,
   }),
   ignored: [
@@ -245,6 +254,8 @@ const appEnvSummary = z.object({
   region: z.string(),
   status: z.enum(environmentStatuses),
   cliEnvName: z.string(),
+  labels: z.array(z.string()),
+  protected: z.boolean(),
   dockerPreset,
   isFunction: z.boolean(),
   currentVersion: z.number().nullable(),

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { callerKinds } from './caller-kinds.ts'
 import { accountId, environmentRef, id, isoTime } from './fields.ts'
 import { impact } from './impact.ts'
 import { operation } from './operation.ts'
+import { policyDecision } from './policy-decision.ts'
 
 export const auditOutcomes = ['done', 'refused'] as const
 export type AuditOutcome = (typeof auditOutcomes)[number]
@@ -37,6 +39,10 @@ const auditEntry = z.object({
   undid: z.object({ entryId: z.string(), operation: z.string(), timestamp: isoTime }).nullable(),
   /** Null for refused calls, changes that follow from another one, and entries of an older version. */
   impact: impact.nullable(),
+  /** Who acted; null in entries of an older version, and of changes that follow from another one. */
+  callerKind: z.enum(callerKinds).nullable(),
+  /** What the policies decided, or would have; null if there were none. */
+  policy: policyDecision.nullable(),
   /** Values as text: strings unchanged, other values as JSON, null for an absent value. */
   changes: z.array(
     z.object({ path: z.string(), before: z.string().nullable(), after: z.string().nullable() }),

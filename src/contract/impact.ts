@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** The kinds of effect that a write can have (docs/interface.md#impact). */
-const impactActions = [
+export const impactActions = [
   'create-object',
   'delete-object',
   'change-settings',

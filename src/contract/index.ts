@@ -18,6 +18,7 @@ import * as jobs from './jobs.ts'
 import * as measurements from './measurements.ts'
 import * as members from './members.ts'
 import type { Operation } from './operation.ts'
+import * as policy from './policy.ts'
 import * as regions from './regions.ts'
 import * as users from './users.ts'
 
@@ -91,6 +92,10 @@ export const operations: readonly Operation[] = [
   audit.listAudit,
   audit.undoChange,
   audit.explainAccess,
+  policy.getPolicy,
+  policy.updatePolicy,
+  policy.explainPolicy,
+  policy.replayPolicy,
   contactPoints.listContactPoints,
   contactPoints.getContactPoint,
   contactPoints.createContactPoint,

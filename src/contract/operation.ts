@@ -52,6 +52,8 @@ export interface Operation<
   readonly answersCapability?: true
   /** For people only; there is no agent tool for it (docs/interface.md#agent-tools). */
   readonly peopleOnly?: true
+  /** Changes nothing, although its input is too large for a query string and so needs POST. */
+  readonly reads?: true
 }
 
 export type InputOf<O extends Operation> = z.output<O['input']>
@@ -69,5 +71,5 @@ export function operation<
 }
 
 export function isRead(row: Operation): boolean {
-  return row.method === 'GET'
+  return row.method === 'GET' || row.reads === true
 }

@@ -142,6 +142,17 @@ export const resources = {
     alwaysNeeds: 'admin',
     toolScope: { reads: null, writes: null },
   },
+  policy: {
+    noun: 'Account',
+    idPrefix: 'pol',
+    idFields: ['accountId'],
+    listedBy: 'list-accounts',
+    auditName: 'policy',
+    in: 'account',
+    key: 'policy',
+    readBy: 'get-policy',
+    toolScope: { reads: 'env', writes: null },
+  },
   // New rows go above this line.
 
   // No policy is on the types below: their operations look them up among the objects of the caller or an environment.

@@ -37,8 +37,9 @@ export function scopesOfCall(row: Operation, input: Record<string, unknown> = {}
   return showsSecrets(input) ? [scope, 'secrets:read'] : [scope]
 }
 
-function scopeOf({ path, method, id }: Operation): Scope {
-  if (method === 'GET') return 'environments:read'
+function scopeOf(row: Operation): Scope {
+  const { path, method, id } = row
+  if (isRead(row)) return 'environments:read'
   if (/^\/(?:app-env\/)?alert(?:\/|$)|^\/contact-point(?:\/|$)/.test(path)) return 'alerts:write'
   if (/^\/(?:account|member|audit)(?:\/|$)/.test(path)) return 'access:write'
   if (method === 'DELETE' || id === 'restore-app-env-backup') return 'environments:delete'

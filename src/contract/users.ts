@@ -1,6 +1,33 @@
 import { z } from 'zod'
 import { environmentRef, expectedRevision, id, isoTime, line, message } from './fields.ts'
 import { operation } from './operation.ts'
+import { allScopes, type Scope } from './scopes.ts'
+import { type ToolGroup, toolGroups } from './tool-groups.ts'
+
+/** The limits of a token, the same as those of the consent page; each of them only narrows. */
+const tokenLimits = {
+  kind: z.enum(['person', 'agent']).default('person').describe('Who uses it'),
+  label: line(100).optional().describe('Name of the agent, for policies and the audit log'),
+  scopes: z
+    .array(z.enum(allScopes as [Scope, ...Scope[]]))
+    .min(1)
+    .max(allScopes.length)
+    .optional()
+    .describe('Only calls with these scopes'),
+  accountId: id.optional().describe('Only this account'),
+  appId: id.optional().describe('Only this app'),
+  appEnvIds: z.array(id).min(1).max(200).optional().describe('Only these environments'),
+  toolGroups: z
+    .array(z.enum(toolGroups as [ToolGroup, ...ToolGroup[]]))
+    .min(1)
+    .max(toolGroups.length)
+    .optional()
+    .describe('Only writes of these groups of tools'),
+  mayPropose: z
+    .boolean()
+    .optional()
+    .describe('May dry-run and propose writes beyond its limits; by default for agents'),
+}
 
 export const getUser = operation({
   id: 'get-user',
@@ -35,7 +62,8 @@ export const createUserToken = operation({
   id: 'create-user-token',
   method: 'POST',
   path: '/user/tokens',
-  summary: 'Creates another token of the caller, shown once. It can be read-only, and it can expire.',
+  summary:
+    'Creates another token of the caller, shown once: for a person or an agent, with limits, and with an end.',
   policy: { on: 'installation' },
   input: z.strictObject({
     name: line(100).describe('What it is for'),
@@ -47,6 +75,7 @@ export const createUserToken = operation({
       })
       .optional()
       .describe('When it expires; without it, never'),
+    ...tokenLimits,
   }),
   output: z.object({ tokenId: z.string(), token: z.string(), expiresAt: isoTime.nullable() }),
   answersSecret: true,
@@ -88,6 +117,14 @@ export const listUserTokens = operation({
         expiresAt: isoTime.nullable(),
         expired: z.boolean(),
         lastUsedAt: isoTime.nullable(),
+        kind: z.enum(['person', 'agent']),
+        label: z.string().nullable(),
+        scopes: z.array(z.string()).nullable(),
+        accountId: z.string().nullable(),
+        appId: z.string().nullable(),
+        appEnvIds: z.array(z.string()).nullable(),
+        toolGroups: z.array(z.string()).nullable(),
+        mayPropose: z.boolean(),
         agent: agentAccess.nullable().describe('Set for an agent that signed in with OAuth'),
       }),
     ),

@@ -87,6 +87,10 @@ import getJobRun from './jobs/get-job-run.ts'
 import listJobRuns from './jobs/list-job-runs.ts'
 import startJobRun from './jobs/start-job-run.ts'
 import updateJobConfig from './jobs/update-job-config.ts'
+import explainPolicy from './policy/explain-policy.ts'
+import getPolicy from './policy/get-policy.ts'
+import replayPolicy from './policy/replay-policy.ts'
+import updatePolicy from './policy/update-policy.ts'
 import listRegions from './regions/list-regions.ts'
 
 /** Every handler; the start fails when an operation has none. */
@@ -178,5 +182,9 @@ export const handlers: readonly Handler[] = [
   listJobRuns,
   startJobRun,
   updateJobConfig,
+  explainPolicy,
+  getPolicy,
+  replayPolicy,
+  updatePolicy,
   listRegions,
 ]

@@ -52,6 +52,7 @@ export function installationOf(platform: Platform, started: Started): Installati
     databaseAvailability: (name) => platform.databaseAvailability.current(name),
     databaseImageSource: platform.config.databaseImages ?? null,
     defaultAccountSettings: accountSettings.parse({}),
+    policy: platform.config.policy,
     clockScale: platform.config.clockScale,
   }
 }

@@ -11,6 +11,7 @@ export interface Tables {
     slug: string
     settings: string
     revision: number
+    policy_revision: Generated<number>
     created_at: string
   }
   memberships: {
@@ -37,6 +38,7 @@ export interface Tables {
     read_only: number
     /** Null for a token that does not expire. */
     expires_at: string | null
+    access: string | null
   }
   token_uses: { token_id: string; used_at: string }
   apps: {
@@ -141,6 +143,7 @@ export interface Tables {
     agent: string | null
     undid: string | null
     impact: string | null
+    decision: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }

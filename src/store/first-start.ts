@@ -2,10 +2,12 @@ import { rmSync } from 'node:fs'
 import { accountSettings } from '../contract/accounts.ts'
 import { newToken, tokenHash } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
+import { startingPolicy } from '../domain/policy/starting.ts'
 import type { Secret } from '../log.ts'
 import { type Home, secretFile } from './data-directory.ts'
 import type { Db, Tx } from './db.ts'
 import { insertAccount, insertMembership } from './repositories/accounts.ts'
+import { savePolicy } from './repositories/policies.ts'
 import { insertToken } from './repositories/tokens.ts'
 import { insertUser } from './repositories/users.ts'
 
@@ -46,6 +48,7 @@ export async function firstStart(
       revision: 1,
       createdAt: now,
     })
+    await savePolicy(tx, { accountId, revision: 1, content: startingPolicy('careful') })
     await insertMembership(
       tx,
       {

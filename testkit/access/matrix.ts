@@ -49,6 +49,7 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
   alert: { keys: ['alertId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
   'job-run': { keys: ['jobRunId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
   backup: { keys: ['backupId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
+  policy: { keys: ['accountId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   'audit-entry': { keys: ['entryId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
 }
 
@@ -56,6 +57,7 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
 const rest: Record<string, (objects: Record<ObjectKind, Ids>) => Record<string, unknown>> = {
   'update-account': () => ({ memberEnvAccessEnabled: true }),
   'create-app': () => ({ name: 'x', port: 8080 }),
+  'explain-policy': () => ({ operation: 'create-account', input: { name: 'x' } }),
   'create-app-env': () => ({ name: 'x', region: 'local' }),
   'notify-code-upload': () => ({ storageKey: 'upl_x' }),
   'deploy-app-env-image': () => ({ image: 'registry.example.com/x:1' }),

@@ -81,6 +81,7 @@ function fakeAccount(): Account {
       functionMaxMinScale: 3,
       functionDefaultMaxScale: 3,
       zCloudLimit: 64,
+      agentsPaused: false,
     },
     revision: 1,
   }
@@ -97,6 +98,8 @@ function fakeEnv(appEnvId: string): FakeEnv {
     status: 'RUNNING',
     currentVersion: 3,
     gitBranch: 'cli',
+    labels: [],
+    protected: false,
     cliEnvName: 'shop-prod',
     allowUserCliToken: true,
     dockerPreset: 'CUSTOM',

@@ -1,5 +1,6 @@
 import type { Notifier } from '../../src/alerting/notifiers/notifier.ts'
 import type { Clock } from '../../src/clock.ts'
+import type { PolicyContent } from '../../src/contract/policy.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import type { Log } from '../../src/log.ts'
 import type { ToolPolicy } from '../../src/mcp/policy/tool-policy.ts'
@@ -37,6 +38,8 @@ export interface TestPlatformOptions {
   /** Where people reach the platform; default: its API. */
   publicUrl?: string
   clockScale?: number
+  /** Policy of the platform. */
+  policy?: PolicyContent
   /** Divides the stability window of deployments; default: there is none. */
   stabilityScale?: number
   /** Deployed versions whose images stay (LONGSHORE_KEPT_VERSIONS). */

@@ -1,4 +1,5 @@
 import { accountSettings } from '../../src/contract/accounts.ts'
+import type { PolicyContent } from '../../src/contract/policy.ts'
 import { hostsOf, machineAddresses } from '../../src/domain/environments/hosts.ts'
 import type { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
@@ -14,6 +15,7 @@ export function testInstallation(
     apiUrl: string
     engine: Pick<Engine, 'kind'>
     reconciler: Reconciler | null
+    options: { policy?: PolicyContent }
   },
   availability: () => DatabaseAvailabilityWatch | null,
   { clockScale = 1, publicUrl }: Pick<TestPlatformOptions, 'clockScale' | 'publicUrl'>,
@@ -52,6 +54,7 @@ export function testInstallation(
     databaseAvailability: (name) => availability()?.current(name) ?? new Map(),
     databaseImageSource: null,
     defaultAccountSettings: accountSettings.parse({}),
+    policy: platform.options.policy ?? null,
     clockScale,
   }
 }

@@ -13,7 +13,7 @@ import { agentNameOf, type IncomingCall, type McpServerOptions } from '../../mcp
 import type { McpServer } from '../../mcp/transport/server.ts'
 import type { Era } from '../../mcp/transport/stdio.ts'
 import { spanIn } from '../../trace.ts'
-import { readAdminToken } from '../local/installation.ts'
+import { localAgentToken } from '../local/agent-token.ts'
 import { LocalPlatform } from '../local/platform.ts'
 
 export interface McpSession {
@@ -96,7 +96,7 @@ function localPlatform(config: Config, env: NodeJS.ProcessEnv, agentSession: str
     if (connected !== undefined && !again) return connected
     const connecting = (async () => {
       const url = await platform.ensure()
-      const token = config.token?.reveal() ?? (await readAdminToken(config.home))
+      const token = config.token?.reveal() ?? (await localAgentToken(config.home, url))
       if (token === null) throw noToken(config.home)
       return createClient({ url, token, surface: 'mcp', agentSession })
     })()
@@ -113,7 +113,7 @@ function localPlatform(config: Config, env: NodeJS.ProcessEnv, agentSession: str
 
 function noToken(home: string): AppError {
   return new AppError('unauthenticated', 'No token was found', {
-    details: `${home} has no admin-token file. Set LONGSHORE_TOKEN to a user token.`,
+    details: `${home} has neither an agent-token nor an admin-token file. Set LONGSHORE_TOKEN to a user token.`,
   })
 }
 

@@ -2,6 +2,7 @@
 const texts: Readonly<Record<string, string>> = {
   admin: 'may change everything in the account',
   aggregation: 'how values of several containers are combined',
+  agentsPaused: 'stop every write of callers that are not people',
   allowAutoScaling: 'apps may scale on CPU and memory',
   allowConcurrentRuns: 'a run may start while another one runs',
   allowedAppEnvIds: 'environments that the member may access, by id or cliEnvName',

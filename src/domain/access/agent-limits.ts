@@ -38,3 +38,28 @@ export interface AgentLimits {
 export function scopesWithin(scopes: readonly Scope[], { readOnly }: Pick<AgentLimits, 'readOnly'>): Scope[] {
   return scopes.filter((scope) => !readOnly || scope === 'environments:read')
 }
+
+/** Who uses a token, and within which limits; the same limits as those of an agent that signs in with OAuth. */
+export interface TokenAccess {
+  kind: 'person' | 'agent'
+  /** The name under which the person knows the agent. */
+  label: string | null
+  /** Null: all. */
+  scopes: readonly Scope[] | null
+  groups: readonly ToolGroup[] | null
+  pin: AgentScope
+  /** May dry-run and propose writes that the limits exclude. */
+  mayPropose: boolean
+}
+
+const everything: AgentScope = Object.freeze({ account: null, app: null, env: null })
+
+/** The access of a person's token without limits. */
+export const personAccess: TokenAccess = Object.freeze({
+  kind: 'person',
+  label: null,
+  scopes: null,
+  groups: null,
+  pin: everything,
+  mayPropose: false,
+})

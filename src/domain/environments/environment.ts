@@ -59,6 +59,10 @@ export interface Environment {
   name: string
   slug: string
   cliEnvName: string
+  /** For policies, such as `stage=prod`. */
+  labels: string[]
+  /** Policies may guard it (docs/autonomy.md#policy). */
+  protected: boolean
   /** The target region. While `changingRegion`, the serving containers are still in the region of their rollout. */
   region: string
   status: EnvironmentStatus

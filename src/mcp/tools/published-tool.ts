@@ -1,3 +1,4 @@
+import type { ToolGroup } from '../../contract/tool-groups.ts'
 import { refusalOf, scopedInputs, type ToolFacts, type ToolPolicy } from '../policy/tool-policy.ts'
 import type { SchemaNode } from './portable-schema.ts'
 
@@ -34,6 +35,7 @@ export interface PublishedTool {
 export interface Permissions {
   kind: 'user' | 'environment'
   readOnly: boolean
+  groups: readonly ToolGroup[] | null
   admin: boolean
   manageMembers: boolean
 }
@@ -56,6 +58,8 @@ export function listedTools(
 function mayCall(tool: PublishedTool, permissions: Permissions | null): boolean {
   if (permissions === null) return true
   if (permissions.readOnly && !tool.facts.readOnly) return false
+  const { groups } = permissions
+  if (groups !== null && (tool.facts.group === null || !groups.includes(tool.facts.group))) return false
   if (permissions.kind === 'environment') return tool.environmentToken
   return tool.needs === null || permissions[tool.needs] || permissions.admin
 }

@@ -18,8 +18,8 @@ import {
   noteSessionUse,
   takeConsoleLink,
 } from '../../store/repositories/console-sessions.ts'
-import { readOnlyToken } from '../core/authorize.ts'
 import { type Caller, callerOf } from '../core/caller.ts'
+import { readOnlyToken } from '../core/token-limits.ts'
 
 const minuteMs = 60_000
 const linkLifeMs = 10 * minuteMs

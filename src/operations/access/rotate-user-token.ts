@@ -11,7 +11,8 @@ export default handler(rotateUserToken, async ({ tx, now, caller }) => {
   const token = newToken('user')
   await deleteTokenOfUser(tx, userId, tokenId)
   const owner = { kind: 'user', userId } as const
-  const newTokenId = await insertToken(tx, tokenHash(token), owner, now, { name, expiresAt })
+  const options = { name, expiresAt, access: caller.token.access }
+  const newTokenId = await insertToken(tx, tokenHash(token), owner, now, options)
   return {
     answer: { token },
     change: {

@@ -45,6 +45,8 @@ export default handler(listAudit, async ({ tx }, input, target) => {
   const answers = entries.map(async (entry) => ({
     ...answerOf(entry, users, grants),
     impact: entry.impact && shownImpact({ ...target }, entry.impact),
+    callerKind: entry.decision?.kind ?? null,
+    policy: entry.decision?.decision ?? null,
     undid: await undoneBy(tx, accountId, entry),
   }))
   return { answer: { entries: await Promise.all(answers), cursor } }

@@ -52,6 +52,7 @@ export interface AccessRequest {
   caller: Caller
   operation: Operation
   input: Record<string, unknown>
+  dryRun?: boolean
   /** Called once the caller is known to belong to an account, also when the call is then refused: for the audit log. */
   onAccount?: (accountId: string) => void
 }

@@ -7,7 +7,6 @@ import {
   type ResourceType,
   typesNamedBy,
 } from '../../contract/resources.ts'
-import { scopesOfCall } from '../../contract/scopes.ts'
 import { mayAccess, visibleEnvironments } from '../../domain/access/environment-access.ts'
 import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
@@ -26,6 +25,7 @@ import { narrowedMembership, refusalOutsideScope } from './agent-scope.ts'
 import { type Caller, unknownToken } from './caller.ts'
 import { isOperator } from './operators.ts'
 import { type Located, resourceOf } from './resources.ts'
+import { refusalOfToken } from './token-limits.ts'
 
 /**
  * Decides the policy of every operation, for every surface (docs/interface.md#permissions): the token, then the
@@ -34,7 +34,7 @@ import { type Located, resourceOf } from './resources.ts'
 export async function authorize(request: AccessRequest): Promise<Target> {
   const { caller, operation, input } = request
   const { policy } = operation
-  const refusal = refusalOfToken(caller, operation, input) ?? refusalOutsideScope(caller, operation)
+  const refusal = refusalOfToken(request) ?? refusalOutsideScope(caller, operation)
   if (refusal) {
     if (!isRead(operation)) await reportAccount(request)
     // The same for any object, so that the refusal does not reveal whether an object exists.
@@ -209,29 +209,6 @@ async function requireOperator(tx: Tx, userId: string): Promise<void> {
     details: "Operators are the admins of the installation's first account; ask one of them.",
     rule: 'A3',
   })
-}
-
-/** The limits of the token, in addition to those of its owner: reads only, or the OAuth scopes of an agent. */
-export function refusalOfToken(
-  { token: { readOnly, scopes } }: Caller,
-  operation: AccessRequest['operation'],
-  input: AccessRequest['input'],
-): AppError | null {
-  if (readOnly && !isRead(operation)) {
-    return readOnlyToken('It can call reads (GET) only. Use a token that was made without --read-only.')
-  }
-  const needed = scopes && scopesOfCall(operation, input)
-  if (scopes === null || needed?.every((scope) => scopes.includes(scope))) return null
-  return new AppError('forbidden', 'insufficient_scope', {
-    details: needed
-      ? `This call needs the scope ${needed.join(' ')}, which the person did not allow. They can connect the agent again with it.`
-      : 'Only people may do this, never an agent that signed in with OAuth.',
-    rule: 'insufficient-scope',
-  })
-}
-
-export function readOnlyToken(details: string): AppError {
-  return new AppError('forbidden', 'This token is read-only', { details, rule: 'read-only-token' })
 }
 
 /**

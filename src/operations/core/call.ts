@@ -25,6 +25,8 @@ export interface Call {
   dryRun: boolean
   /** With `dryRun`: the person did not agree to the call, which the audit log records. */
   declined?: boolean | undefined
+  /** The approval that people gave to exactly this call: rules that ask are satisfied. */
+  approval?: string | undefined
   /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
   requestedUrl?: string | undefined
   /** Runs in the transaction of a write, after the permission check. */

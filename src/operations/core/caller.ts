@@ -1,11 +1,13 @@
+import type { Surface } from '../../contract/audit.ts'
+import type { CallerKind } from '../../contract/caller-kinds.ts'
 import { type Scope, scopesIn } from '../../contract/scopes.ts'
-import type { AgentScope } from '../../domain/access/agent-limits.ts'
+import { type AgentScope, levelOf, type TokenAccess } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { findTokenOfSession } from '../../store/repositories/console-sessions.ts'
-import { findGrant } from '../../store/repositories/oauth-grants.ts'
+import { findGrant, type StoredGrant } from '../../store/repositories/oauth-grants.ts'
 import { findTokenOfSecretRequest } from '../../store/repositories/secret-requests.ts'
 import { findToken, grantHash, type StoredToken } from '../../store/repositories/tokens.ts'
 
@@ -30,20 +32,26 @@ export function grantIn(text: string): PresentedGrant {
   return { tokenId, scopes: scopesIn(scopes.join(' ')) }
 }
 
-/** The caller. `principal` names the caller in the audit log and scopes its idempotency keys. */
+/**
+ * The caller. `principal` names the caller in the audit log and scopes its idempotency keys. `kind` is the owner of the
+ * token, `actor` who acts with it.
+ */
 export type Caller =
-  | { kind: 'user'; userId: string; principal: string; token: CallerToken }
-  | { kind: 'environment'; appEnvId: string; principal: string; token: CallerToken }
+  | { kind: 'user'; userId: string; principal: string; actor: CallerKind; token: CallerToken }
+  | { kind: 'environment'; appEnvId: string; principal: string; actor: CallerKind; token: CallerToken }
 
 interface CallerToken {
   tokenId: string
   name: string
   /** May call reads only, whatever its owner may. */
   readOnly: boolean
-  /** Scopes of an agent that signed in with OAuth; null for other tokens, which may do what their owner may. */
+  /** Null: the token may do what its owner may. */
   scopes: readonly Scope[] | null
-  /** Limits that a person set for an agent; null for other tokens. */
+  /** The only objects that it reaches; null: all of its owner's. */
   scope: AgentScope | null
+  /** The agent's name, from its sign-in or the label of its token: a person saw it. Null: no person named it. */
+  agent: string | null
+  access: TokenAccess
   /** Null if it does not expire. */
   expiresAt: string | null
 }
@@ -54,7 +62,7 @@ interface CallerToken {
  */
 export async function callerOf(
   tx: Tx,
-  { token, credential: kind = 'token' }: { token: string | null; credential?: CredentialKind | undefined },
+  { token, credential: kind = 'token', surface }: Presented,
   now: string,
 ): Promise<Caller> {
   if (!token) {
@@ -64,23 +72,68 @@ export async function callerOf(
   }
   const presented = kind === 'grant' ? grantIn(token) : null
   const grant = presented && (await findGrant(tx, presented.tokenId))
-  const scopes = presented?.scopes ?? null
   const hash = grant ? grantHash(grant.tokenId) : tokenHash(token)
   const stored = await storedToken(tx, kind, hash, now)
   if (!stored || isExpired(stored.expiresAt, now)) throw unknownToken()
-  const { owner, tokenId, name, readOnly, expiresAt } = stored
-  const credential = {
+  const access = grant ? accessOfGrant(grant, presented!.scopes) : stored.access
+  // The row of a grant has the value of the access token that was used last.
+  const readOnly = stored.readOnly && (!grant || access.scopes!.every((one) => one === 'environments:read'))
+  const credential = credentialOf({ ...stored, readOnly }, access)
+  const { owner } = stored
+  return owner.kind === 'user'
+    ? {
+        kind: 'user',
+        userId: owner.userId,
+        principal: owner.userId,
+        ...actsAs('person', access, surface),
+        token: credential,
+      }
+    : {
+        kind: 'environment',
+        appEnvId: owner.appEnvId,
+        principal: owner.appEnvId,
+        ...actsAs('environment', access, surface),
+        token: credential,
+      }
+}
+
+/** A credential as a request presents it. `surface` is what the request claims: that of agents only narrows. */
+interface Presented {
+  token: string | null
+  credential?: CredentialKind | undefined
+  surface?: Surface | undefined
+}
+
+/** The one place that decides who acts: a request can claim to be an agent's, never to be a person's. */
+function actsAs(
+  owner: 'person' | 'environment',
+  { kind }: TokenAccess,
+  surface: Surface | undefined,
+): { actor: CallerKind } {
+  return { actor: kind === 'agent' || surface === 'mcp' ? 'agent' : owner }
+}
+
+/** The access of an agent that signed in with OAuth, in the same form as that of a token. */
+export function accessOfGrant(
+  { clientName, limits }: StoredGrant,
+  scopes: readonly Scope[] | null,
+): TokenAccess {
+  const { groups, pin } = limits
+  return { kind: 'agent', label: clientName, scopes, groups, pin, mayPropose: true }
+}
+
+function credentialOf({ tokenId, name, readOnly, expiresAt }: StoredToken, access: TokenAccess): CallerToken {
+  const { kind, label, scopes, pin } = access
+  return {
     tokenId,
     name,
-    // The row of a grant has the value of the access token that was used last.
-    readOnly: readOnly && (scopes ?? []).every((one) => one === 'environments:read'),
+    readOnly,
     expiresAt,
     scopes,
-    scope: grant?.limits.pin ?? null,
+    scope: levelOf(pin) === null ? null : pin,
+    agent: kind === 'agent' ? label : null,
+    access,
   }
-  return owner.kind === 'user'
-    ? { kind: 'user', userId: owner.userId, principal: owner.userId, token: credential }
-    : { kind: 'environment', appEnvId: owner.appEnvId, principal: owner.appEnvId, token: credential }
 }
 
 function storedToken(tx: Tx, kind: CredentialKind, hash: string, now: string): Promise<StoredToken | null> {

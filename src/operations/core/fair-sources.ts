@@ -3,7 +3,7 @@ import type { Db } from '../../store/db.ts'
 import type { AfterRead, Sources } from './handler.ts'
 
 /** For work after a transaction, whatever operation it belongs to: the calls of accounts alternate. */
-export function fairSources(deps: { db: Db; sources: Sources }, of?: string): AfterRead {
+export function fairSources(deps: { db: Db; sources: Sources }, of?: string): Omit<AfterRead, 'rehearse'> {
   const { logs, metrics, prober } = deps.sources
   const pause = () => yieldAlone(of)
   return {

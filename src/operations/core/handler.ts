@@ -5,6 +5,7 @@ import type { Surface } from '../../contract/audit.ts'
 import type { ImpactStatement } from '../../contract/impact.ts'
 import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
+import type { PolicyContent } from '../../contract/policy.ts'
 import type { Region } from '../../contract/regions.ts'
 import type { AuditName } from '../../contract/resources.ts'
 import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/credentials.ts'
@@ -47,6 +48,8 @@ export interface Installation {
   defaultAccountSettings: AccountSettings
   /** Why the engine of a region does not answer, in words of the platform; null when it does. */
   engineProblem(region: string): string | null
+  /** The policy of the platform, which applies to every account; null: none. */
+  policy: PolicyContent | null
   /** How many times faster alert durations and query ranges run (docs/interface.md#clock-scale). */
   clockScale: number
 }
@@ -95,6 +98,8 @@ export interface AfterRead extends Sources {
   read: Db['read']
   /** For before work of its own that takes milliseconds. */
   pause(): Promise<void>
+  /** The answer of a dry run of another call by the same caller. */
+  rehearse: (operation: Operation, input: Record<string, unknown>) => Promise<unknown>
 }
 
 export interface Context {

@@ -51,11 +51,12 @@ function keptName(caller: Caller, key: string | null): string {
 }
 
 /**
- * The owner of the idempotency keys of a call. An agent that signed in has its own: the answers to its person's calls may
- * be beyond its limits.
+ * The owner of the idempotency keys of a call. A token of an agent, or with limits, has its own: the answers to its
+ * person's calls may be beyond its limits.
  */
 export function keyHolder({ principal, token }: Caller): string {
-  return token.scopes === null ? principal : `${principal}/${token.tokenId}`
+  const isWhole = token.access.kind === 'person' && token.scopes === null && token.scope === null
+  return isWhole ? principal : `${principal}/${token.tokenId}`
 }
 
 /** Two requests with one key must be the same request. */

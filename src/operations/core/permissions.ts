@@ -1,4 +1,5 @@
 import { type Clock, timestamp } from '../../clock.ts'
+import type { ToolGroup } from '../../contract/tool-groups.ts'
 import type { Db } from '../../store/db.ts'
 import { listMembershipsOfUser } from '../../store/repositories/accounts.ts'
 import { type CredentialKind, callerOf } from './caller.ts'
@@ -7,6 +8,8 @@ import { type CredentialKind, callerOf } from './caller.ts'
 interface Permissions {
   kind: 'user' | 'environment'
   readOnly: boolean
+  /** Groups of tools whose writes the token may call; null: all. */
+  groups: readonly ToolGroup[] | null
   admin: boolean
   manageMembers: boolean
 }
@@ -18,13 +21,14 @@ export function permissionsOf(
 ): Promise<Permissions> {
   return db.read(async (tx) => {
     const caller = await callerOf(tx, presented, timestamp(clock.wallMs()))
-    const { readOnly } = caller.token
+    const { readOnly, access } = caller.token
+    const limits = { readOnly, groups: access.groups }
     if (caller.kind === 'environment')
-      return { kind: 'environment', readOnly, admin: false, manageMembers: false }
+      return { kind: 'environment', ...limits, admin: false, manageMembers: false }
     const memberships = await listMembershipsOfUser(tx, caller.userId)
     return {
       kind: 'user',
-      readOnly,
+      ...limits,
       admin: memberships.some((membership) => membership.admin),
       manageMembers: memberships.some((membership) => membership.manageMembers),
     }

@@ -1,27 +1,31 @@
 import type { Impact } from '../../contract/impact.ts'
+import { type DecisionRecord, decisionRecordOf } from '../../domain/policy/call.ts'
+import { decisionShown } from '../../domain/policy/decide.ts'
 import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import type { Call } from './call.ts'
 import type { Change, Context } from './handler.ts'
+import { originOf } from './origin.ts'
+import type { Ruling } from './policy-gate.ts'
 import { recorded } from './recorded.ts'
-import { originOf } from './refusal-audit.ts'
 
 /** The audit entries of a write, or of a read that shows secrets: one for each change; the first has the impact. */
 export async function recordWrite(
   context: Context,
   call: Call,
   change: Change | undefined,
-  impact: Impact,
+  { facts, shown, warnings }: Ruling,
 ): Promise<void> {
   if (!change) return
-  await recordChange(context, call, change, impact)
-  for (const one of change.alsoChanged ?? []) await recordChange(context, call, one, null)
+  const decision = decisionRecordOf(facts, shown && decisionShown(shown), warnings)
+  await recordChange(context, call, change, { impact: facts.impact, decision })
+  for (const one of change.alsoChanged ?? []) await recordChange(context, call, one, { impact: null })
 }
 
 async function recordChange(
   { tx, now, caller, secrets }: Context,
   call: Call,
   change: Change,
-  impact: Impact | null,
+  decided: { impact: Impact | null; decision?: DecisionRecord },
 ): Promise<void> {
   const entry = {
     at: now,
@@ -33,7 +37,7 @@ async function recordChange(
     objectId: change.objectId,
     outcome: 'done' as const,
     undid: change.undid ?? null,
-    impact,
+    ...decided,
     ...recorded(change.before, change.after),
   }
   await insertAuditEntry(tx, entry, secrets)

@@ -1,13 +1,16 @@
 import { type Clock, timestamp } from '../../clock.ts'
 import { factsOf, typesNamedBy } from '../../contract/resources.ts'
+import { decisionRecordOf } from '../../domain/policy/call.ts'
+import { decisionShown } from '../../domain/policy/decide.ts'
 import { AppError } from '../../errors.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import { traceIdOf } from '../../trace.ts'
 import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
+import { originOf } from './origin.ts'
+import type { Ruling } from './policy-gate.ts'
 import { RateLimit } from './rate-limit.ts'
 
 /** The facts of a failed call. */
@@ -17,6 +20,8 @@ export interface Trace {
   accountId: string | null
   /** Environments it would have changed. */
   wake: readonly string[]
+  /** Set once a policy decided. */
+  ruling?: Ruling
 }
 
 /** So that refused calls cannot fill the disk. Calls over this limit are still refused, but not recorded. */
@@ -50,7 +55,7 @@ export class RefusalAudit {
   }
 
   /** Runs in a separate transaction after that of the call is rolled back. Never throws. */
-  async record(call: Call, { caller, accountId }: Trace): Promise<void> {
+  async record(call: Call, { caller, accountId, ruling }: Trace): Promise<void> {
     if (!caller) return
     if (this.#limit.take(caller.principal) > 0) return
     const entry = {
@@ -63,6 +68,9 @@ export class RefusalAudit {
       outcome: 'refused' as const,
       undid: null,
       impact: null,
+      decision: ruling
+        ? decisionRecordOf(ruling.facts, ruling.shown && decisionShown(ruling.shown), [])
+        : null,
       before: null,
       after: null,
     }
@@ -74,18 +82,6 @@ export class RefusalAudit {
     } catch {
       // The store is unavailable or full. The caller still gets the refusal.
     }
-  }
-}
-
-/** Where a call came from, as an audit entry records it. */
-export function originOf({ token }: Caller, { surface, agentSession, agent, traceparent }: Call) {
-  return {
-    surface,
-    tokenId: token.tokenId || null,
-    sessionId: agentSession ?? null,
-    traceId: traceIdOf(traceparent),
-    // An agent of OAuth has the name that its person saw and agreed to.
-    agent: (token.scopes === null ? agent : token.name) ?? null,
   }
 }
 

@@ -19,6 +19,7 @@ import { findBackup } from '../../store/repositories/backups.ts'
 import { findContactPoint } from '../../store/repositories/contact-points.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findJobRun } from '../../store/repositories/job-runs.ts'
+import { findPolicyOfAccount, type StoredPolicy } from '../../store/repositories/policies.ts'
 
 /** Where a stored object belongs. */
 export interface Located {
@@ -56,6 +57,7 @@ const resources = {
   'job-run': resource<JobRun>({ find: findJobRun }),
   backup: resource<Backup>({ find: findBackup }),
   'audit-entry': resource<StoredAuditEntry>({ find: findAuditEntry }),
+  policy: resource<StoredPolicy>({ find: findPolicyOfAccount, revision }),
   // New rows go above this line.
 } satisfies Record<PolicyType, Resource<Located>>
 

@@ -1,48 +1,51 @@
-import { type Clock, timestamp } from '../../clock.ts'
-import type { Impact } from '../../contract/impact.ts'
+import { timestamp } from '../../clock.ts'
 import { isRead } from '../../contract/operation.ts'
 import { showsSecrets } from '../../contract/scopes.ts'
-import { AppError } from '../../errors.ts'
+import { decisionShown } from '../../domain/policy/decide.ts'
 import { yieldAlone } from '../../pacer.ts'
 import type { Tx } from '../../store/db.ts'
 import type { Target } from './access-targets.ts'
-import { authorize, refusalOfToken } from './authorize.ts'
-import type { Call, OperationRunner, Reply, RequestOrigin } from './call.ts'
+import { requireNotPaused } from './agents-paused.ts'
+import { type Authenticating, createAuthenticate } from './authenticate.ts'
+import { authorize } from './authorize.ts'
+import type { Call, OperationRunner, Reply } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import { fairSources } from './fair-sources.ts'
-import type { Context, Handler, Outcome, Sources } from './handler.ts'
-import { completeImpact, type IsUndoable, shownImpact } from './impact.ts'
+import type { AfterRead, Context, Handler, Outcome, Sources } from './handler.ts'
+import { type IsUndoable, shownImpact } from './impact.ts'
 import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
-import { networkOf, RateLimit, type RateLimits, rateLimited } from './rate-limit.ts'
-import type { RateSharing } from './rate-sharing.ts'
+import { decided, type Gated, perform, withWarnings } from './perform.ts'
+import { PolicyGate } from './policy-gate.ts'
 import { recordWrite } from './record-write.ts'
 import { RefusalAudit, type Trace } from './refusal-audit.ts'
 import { checkRevision } from './revision.ts'
+import { refusalOfToken } from './token-limits.ts'
 import { shownChanges } from './visibility.ts'
+import { type OnAsk, WriteFailures } from './write-failures.ts'
 
 interface RunnerDeps
   extends Omit<KeptResponsesDeps, 'secrets'>,
-    Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'tokenUses' | 'installation'> {
+    Authenticating,
+    Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'installation'> {
   sources: Sources
-  clock: Clock
   handlers: readonly Handler[]
   isUndoable: IsUndoable
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
-  rateLimits: RateLimits
-  /** Absent: this instance is the only one. */
-  rateSharing?: RateSharing | undefined
+  onAsk?: OnAsk
 }
 
 /**
  * Runs operations: caller, access, rule, save, audit entry and kept answer in one transaction, so that a crash loses
  * nothing acknowledged and a dry run is the same transaction rolled back.
  */
-export function createRunner(deps: RunnerDeps): OperationRunner {
+export function createRunner(given: RunnerDeps): OperationRunner {
+  const deps = { ...given, gate: new PolicyGate(given.installation.policy) }
   const handlers = checkHandlers(deps.handlers)
   const refusals = new RefusalAudit(deps)
+  const failures = new WriteFailures({ ...deps, refusals })
   const responses = new KeptResponses(deps)
 
   async function run(call: Call): Promise<Reply> {
@@ -59,17 +62,16 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   async function runOnce(handler: Handler, call: Call, runId: string): Promise<Earlier> {
     const written = await write(handler, call, runId)
     if ('earlier' in written) return written.earlier
-    const { wake = [] } = written.outcome
-    if (wake.length > 0) deps.wake(wake)
+    if (written.outcome.wake?.length) deps.wake(written.outcome.wake)
     deps.notifications.wake()
     return answerAfterCommit(deps, { call, runId, responses }, written)
   }
 
   /** A refused attempt to see secrets leaves a trace, as a successful one does. */
   async function read(handler: Handler, call: Call): Promise<Reply> {
-    const trace: Trace = { caller: null, accountId: null, wake: [] }
+    const trace = newTrace()
     try {
-      return await runRead(deps, handler, call, trace)
+      return await runRead(deps, handler, call, { trace, run })
     } catch (error) {
       if (showsSecrets(call.input)) await refusals.note(error, call, trace)
       throw error
@@ -78,7 +80,7 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
 
   /** Tools, commands and the console preview destructive calls: the refused preview is the only trace of the attempt. */
   async function dry(handler: Handler, call: Call): Promise<Reply> {
-    const trace: Trace = { caller: null, accountId: null, wake: [] }
+    const trace = newTrace()
     try {
       const reply = await runDry(deps, handler, call, trace)
       if (call.declined) await refusals.record(call, trace)
@@ -90,45 +92,30 @@ export function createRunner(deps: RunnerDeps): OperationRunner {
   }
 
   async function write(handler: Handler, call: Call, runId: string): Promise<Written> {
-    const trace: Trace = { caller: null, accountId: null, wake: [] }
+    const trace = newTrace()
     try {
       return await deps.db.write((tx) => runWrite(deps, tx, { handler, call, runId, responses, trace }))
     } catch (error) {
       // The commit may have succeeded although its answer was lost.
       if (trace.wake.length > 0) deps.wake([...trace.wake])
-      await refusals.note(error, call, trace)
-      throw error
+      return { earlier: await failures.answer(error, call, trace) }
     }
   }
 
   return { run, authenticate: createAuthenticate(deps) }
 }
 
-function createAuthenticate({ db, clock, rateLimits, rateSharing, tokenUses }: RunnerDeps) {
-  const limit = (name: keyof RateLimits) =>
-    rateSharing?.limit(name, rateLimits[name]) ?? new RateLimit(rateLimits[name], clock)
-  const [writes, reads, failures] = [limit('writes'), limit('reads'), limit('failures')]
-  return async (token: string | null, origin?: RequestOrigin): Promise<string> => {
-    const address = origin?.address ?? ''
-    let caller: Caller
-    try {
-      const now = timestamp(clock.wallMs())
-      caller = await db.read((tx) => callerOf(tx, { token, credential: origin?.credential }, now))
-    } catch (error) {
-      // A good token is never delayed by bad ones from the same address.
-      const unknown = error instanceof AppError && error.kind === 'unauthenticated'
-      const wait = unknown ? failures.take(networkOf(address)) : 0
-      throw wait > 0 ? rateLimited(wait) : error
-    }
-    if (caller.kind === 'user') tokenUses.note(caller.token.tokenId)
-    const wait = origin ? (origin.reads ? reads : writes).take(caller.principal) : 0
-    if (wait > 0) throw rateLimited(wait)
-    return caller.principal
-  }
+function newTrace(): Trace {
+  return { caller: null, accountId: null, wake: [] }
 }
 
 /** A read of secrets has its audit entry before they are returned. */
-async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
+async function runRead(
+  deps: RunnerDeps & Gated,
+  handler: Handler,
+  call: Call,
+  { trace, run }: { trace: Trace; run: OperationRunner['run'] },
+): Promise<Reply> {
   // Tenants choose the size of the answer, and callers the number of simultaneous reads.
   await yieldAlone(call.principal)
   const { context, target, outcome } = await deps.db.read(async (tx) => {
@@ -139,40 +126,37 @@ async function runRead(deps: RunnerDeps, handler: Handler, call: Call, trace: Tr
     await deps.db.write(async (tx) => {
       const writing = { ...context, tx }
       const shows = { impact: { actions: ['reveal-secret' as const] }, ...outcome }
-      const impact = await completeImpact(writing, target, shows, deps.isUndoable)
-      await recordWrite(writing, call, outcome.change, impact)
+      const ruling = await decided(deps, writing, { call, target, trace }, shows)
+      await recordWrite(writing, call, outcome.change, ruling)
     })
   }
   const { answer, afterRead } = outcome
   if (!afterRead) return replyOf(answer)
   const after = fairSources(deps, trace.accountId ?? call.principal)
   await after.pause()
-  return replyOf(await afterRead(answer, after))
+  const rehearse: AfterRead['rehearse'] = async (operation, input) =>
+    JSON.parse((await run({ ...call, operation, input, dryRun: true })).body)
+  return replyOf(await afterRead(answer, { ...after, rehearse }))
 }
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
-async function runDry(deps: RunnerDeps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
-  const { outcome, target, impact } = await deps.db.rehearse(async (tx) => {
+async function runDry(deps: RunnerDeps & Gated, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
+  const { outcome, target, ruling } = await deps.db.rehearse(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
-    const performed = await perform(deps, context, { handler, call, target })
+    const performed = await perform(deps, context, { handler, call, target, trace })
     return { ...performed, target }
   })
   const { change } = outcome
   const changes = change ? shownChanges(target, change, changedPaths(change.before, change.after)) : []
   const previewed = await outcome.preview?.(fairSources(deps, trace.accountId ?? call.principal))
   const effects = [...(outcome.effects ?? []), ...(previewed?.effects ?? [])]
-  const facts = { ...previewed?.facts, impact: shownImpact(target, impact) }
+  const { facts: decided, shown } = ruling
+  const facts = {
+    ...previewed?.facts,
+    impact: shownImpact(target, decided.impact),
+    policy: decisionShown(shown),
+  }
   return replyOf({ dryRun: true, changes, effects, ...facts })
-}
-
-/** Runs the handler and completes the impact of what it saved. The transaction can still be rolled back. */
-async function perform(
-  { isUndoable }: RunnerDeps,
-  context: Context,
-  { handler, call, target }: { handler: Handler; call: Call; target: Target },
-): Promise<{ outcome: Outcome<unknown>; impact: Impact }> {
-  const outcome = await handler.run(context, call.input, target)
-  return { outcome, impact: await completeImpact(context, target, outcome, isUndoable) }
 }
 
 /** The answer of an earlier request with the same key, or its run, which gives the answer. */
@@ -196,7 +180,7 @@ interface WriteRun {
 }
 
 async function runWrite(
-  deps: RunnerDeps,
+  deps: RunnerDeps & Gated,
   tx: Tx,
   { handler, call, runId, responses, trace }: WriteRun,
 ): Promise<Written> {
@@ -206,17 +190,17 @@ async function runWrite(
   const kept = await responses.find(tx, caller, call)
   if (kept) {
     // A kept answer does not bypass permissions that changed since, above all where it grants access.
-    const isRefused = refusalOfToken(caller, call.operation, call.input) !== null
+    const isRefused = refusalOfToken({ ...call, caller }) !== null
     if (isRefused || call.operation.answersCapability) await admit(deps, tx, call, trace)
     const earlier = await responses.answerOf(tx, kept, { caller, call, now })
     if (earlier) return { earlier }
   }
   const { context, target } = await admit(deps, tx, call, trace)
   await call.also?.(tx)
-  const { outcome, impact } = await perform(deps, context, { handler, call, target })
+  const { outcome, ruling } = await perform(deps, context, { handler, call, target, trace })
   trace.wake = outcome.wake ?? []
-  await recordWrite(context, call, outcome.change, impact)
-  const provisional = outcome.answer === null ? null : replyOf(outcome.answer)
+  await recordWrite(context, call, outcome.change, ruling)
+  const provisional = outcome.answer === null ? null : replyOf(withWarnings(outcome.answer, ruling))
   const completedBy = outcome.afterCommit ? runId : null
   await responses.keep(tx, { caller, call, now: context.now }, { reply: provisional, runId: completedBy })
   return { caller, outcome, provisional }
@@ -258,7 +242,8 @@ async function admit(
   const onAccount = (accountId: string) => {
     if (trace) trace.accountId = accountId
   }
-  const target = await authorize({ tx, caller, operation, input, onAccount })
+  const target = await authorize({ tx, caller, operation, input, dryRun: call.dryRun, onAccount })
+  requireNotPaused(caller, operation, target)
   checkRevision(operation.policy, target, input.expectedRevision)
   const { secrets, notifications, tokenMail, tokenUses, installation } = deps
   const context = {

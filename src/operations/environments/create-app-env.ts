@@ -113,6 +113,8 @@ async function newEnvironment(context: Context, input: Input, target: AppTarget)
     name: input.name,
     slug,
     cliEnvName: await chooseName(context, input.cliEnvName, environmentHostName(app.slug, slug)),
+    labels: [...new Set(input.labels)],
+    protected: input.protected ?? false,
     region: input.region,
     status: 'STOPPED',
     desiredState: 'stopped',

@@ -26,7 +26,7 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy, l
     const known = apps.get(environment.appId) ?? (await findApp(tx, environment.appId))?.app
     if (!known) continue
     apps.set(known.appId, known)
-    const { appEnvId, appId, name, slug, region, status, cliEnvName, currentVersion } = environment
+    const { appEnvId, appId, name, slug, region, status, cliEnvName, labels, currentVersion } = environment
     const { dockerPreset, isFunction } = known
     appEnvs.push({
       appEnvId,
@@ -36,6 +36,8 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy, l
       region,
       status,
       cliEnvName,
+      labels,
+      protected: environment.protected,
       dockerPreset,
       isFunction,
       currentVersion,

@@ -94,11 +94,9 @@ export async function appEnvResponse(
   decrypt: boolean,
 ): Promise<AppEnv> {
   const { environment, app, account } = target
-  const { saved } = environment
+  const { saved, appEnvId, appId, accountId, labels } = environment
   return {
-    appEnvId: environment.appEnvId,
-    appId: environment.appId,
-    accountId: environment.accountId,
+    ...{ appEnvId, appId, accountId },
     name: environment.name,
     slug: environment.slug,
     region: environment.region,
@@ -106,6 +104,8 @@ export async function appEnvResponse(
     currentVersion: environment.currentVersion,
     gitBranch: saved.branch || 'cli',
     cliEnvName: environment.cliEnvName,
+    labels,
+    protected: environment.protected,
     allowUserCliToken: true,
     dockerPreset: app.dockerPreset,
     isFunction: app.isFunction,

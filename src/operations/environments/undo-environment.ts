@@ -21,6 +21,8 @@ export const undoEnvironment: UndoHandler<Environment> = {
     'saved',
     'autoscaling',
     'mountPath',
+    'labels',
+    'protected',
     ...atOnce.map((field) => `applied.${field}`),
     'region',
   ],

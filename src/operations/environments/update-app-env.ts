@@ -43,6 +43,7 @@ export default handler(updateAppEnv, async (context, input, target) => {
       'Saved as pending changes; they take effect at apply-app-env-changes or the next deployment.',
     )
   if (input.jobConfig !== undefined) effects.push(...jobConfigWarnings(app.jobConfig, draft.saved.jobConfig))
+  effects.push(...protectionEffects(environment, draft))
   const { containers } = input
   if (!app.isDatabase && containers !== undefined && containers !== environment.saved.containers)
     effects.push(`${await setContainers(context, draft, app, containers)}, immediately.`)
@@ -68,6 +69,8 @@ function applyInput(
     draft.name = input.name
     draft.slug = slugOf(input.name, 'env')
   }
+  if (input.labels !== undefined) draft.labels = [...new Set(input.labels)]
+  draft.protected = input.protected ?? draft.protected
   if (input.branch !== undefined) saved.branch = input.branch
   if (input.zClouds !== undefined) saved.zClouds = input.zClouds
   if (input.disk !== undefined) saved.disk = input.disk
@@ -82,4 +85,15 @@ function applyInput(
   if (input.healthCheck !== undefined) saved.healthCheck = input.healthCheck
   if (Object.keys(saved.healthCheck ?? {}).length === 0) delete saved.healthCheck
   draft.saved = withVolume(saved, input)
+}
+
+function protectionEffects(before: Environment, after: Environment): string[] {
+  const effects = []
+  if (!isDeepStrictEqual(before.labels, after.labels))
+    effects.push(`Labels from now on: ${after.labels.join(', ') || 'none'}.`)
+  if (before.protected !== after.protected)
+    effects.push(
+      after.protected ? 'Protected from now on.' : 'Not protected any more: policies may allow more.',
+    )
+  return effects
 }

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander'
+import { addAgentCommands } from '../../cli/agents.ts'
 import { addAlertCommands } from '../../cli/alerts/command.ts'
 import { addRestoreCommand } from '../../cli/backup.ts'
 import { type Cli, CliCommand, type Done, repeated } from '../../cli/command.ts'
@@ -77,6 +78,7 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
     cli,
     done,
   )
+  addAgentCommands(nounOf(program, 'agents', 'agents: list, pause and resume all of them'), cli, done)
   nounOf(program, 'contact-points', 'receivers of notifications: list, create, change, test')
   nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
   addRegionCheckCommand(

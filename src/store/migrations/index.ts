@@ -32,6 +32,8 @@ import { alertFlapping } from './060-alert-flapping.ts'
 import { oauthStepUp } from './063-oauth-step-up.ts'
 import { impact } from './070-impact.ts'
 import { pendingAuthors } from './071-pending-authors.ts'
+import { tokenAccess } from './072-token-access.ts'
+import { policies } from './073-policies.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -69,4 +71,6 @@ export const migrations: readonly Migration[] = [
   oauthStepUp,
   impact,
   pendingAuthors,
+  tokenAccess,
+  policies,
 ]

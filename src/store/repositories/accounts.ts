@@ -18,6 +18,8 @@ export interface Account {
   slug: string
   settings: AccountSettings
   revision: number
+  /** Revision of its policy; 0: it has none, so that everything is allowed. */
+  policyRevision: number
   createdAt: string
 }
 
@@ -55,12 +57,13 @@ export async function findAccount(tx: Tx, accountId: string): Promise<Account | 
         slug: row.slug,
         settings: settingsRecord.parse(row.settings, row.account_id),
         revision: row.revision,
+        policyRevision: row.policy_revision,
         createdAt: row.created_at,
       }
     : null
 }
 
-export async function insertAccount(tx: Tx, account: Account): Promise<void> {
+export async function insertAccount(tx: Tx, account: Omit<Account, 'policyRevision'>): Promise<void> {
   await tx
     .insertInto('accounts')
     .values({

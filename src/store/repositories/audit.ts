@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { AuditOutcome, Surface } from '../../contract/audit.ts'
 import type { Impact } from '../../contract/impact.ts'
 import { newId } from '../../domain/ids.ts'
+import type { DecisionRecord } from '../../domain/policy/call.ts'
 import { Pacer } from '../../pacer.ts'
 import type { Tables, Tx } from '../db.ts'
 import { inChunks } from '../in-chunks.ts'
@@ -11,6 +12,7 @@ import { recordReader } from '../record.ts'
 import type { SecretBox } from '../secrets/secret-box.ts'
 import { type AuditHead, findHead, saveHead } from './audit-heads.ts'
 
+const decisionRecord = recordReader<DecisionRecord>('audit_log', null, z.object({ kind: z.string() }))
 const impactRecord = recordReader<Impact>('audit_log', null, z.object({ actions: z.array(z.string()) }))
 const objectRecord = recordReader<StoredAuditEntry['before']>('audit_log', null, z.unknown())
 
@@ -36,6 +38,8 @@ interface AuditEntry {
   outcome: AuditOutcome
   /** Null for refused calls, changes that follow from another one, and entries of an older version. */
   impact: Impact | null
+  /** Who wrote, and what policies decided or would have; absent where there is no impact, and in older entries. */
+  decision?: DecisionRecord | null
   /** The object before and after; secrets are sealed as in its own row, unchanged variables reduced to their names. */
   before: unknown
   after: unknown
@@ -72,6 +76,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     agent: entry.agent,
     undid: entry.undid,
     impact: entry.impact && JSON.stringify(entry.impact),
+    decision: entry.decision ? JSON.stringify(entry.decision) : null,
   }
   // Both texts together have up to megabytes.
   const pacer = new Pacer()
@@ -119,6 +124,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.agent === null ? [] : [{ agent: row.agent }]),
     ...(row.undid === null ? [] : [{ undid: row.undid }]),
     ...(row.impact === null ? [] : [{ impact: row.impact }]),
+    ...(row.decision === null ? [] : [{ decision: row.decision }]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
@@ -175,6 +181,51 @@ export async function* readAuditEntries(
   })
 }
 
+/** The writes of an account in a time, with what policies decided over; oldest first, the newest `limit` of them. */
+export async function listDecidedWrites(
+  tx: Tx,
+  { accountId, from, to, limit }: { accountId: string; from: string; to: string; limit: number },
+): Promise<DecidedWrite[]> {
+  const rows = await tx
+    .selectFrom('audit_log')
+    .select([
+      'entry_id',
+      'at',
+      'operation',
+      'object_id',
+      'surface',
+      'token_id',
+      'agent',
+      'impact',
+      'decision',
+    ])
+    .where('account_id', '=', accountId)
+    .where('outcome', '=', 'done')
+    // Changes that follow from another one have no impact of their own.
+    .where('impact', 'is not', null)
+    .where('at', '>=', from)
+    .where('at', '<=', to)
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.reverse().map((row) => ({
+    entryId: row.entry_id,
+    at: row.at,
+    operation: row.operation,
+    objectId: row.object_id,
+    surface: row.surface as Surface,
+    tokenId: row.token_id,
+    agent: row.agent,
+    impact: row.impact === null ? null : impactRecord.parse(row.impact, row.entry_id),
+    decision: row.decision === null ? null : decisionRecord.parse(row.decision, row.entry_id),
+  }))
+}
+
+export type DecidedWrite = Pick<
+  StoredAuditEntry,
+  'entryId' | 'at' | 'operation' | 'objectId' | 'surface' | 'tokenId' | 'agent' | 'impact'
+> & { decision: DecisionRecord | null }
+
 export async function findAuditEntry(tx: Tx, entryId: string): Promise<StoredAuditEntry | null> {
   const row = await tx.selectFrom('audit_log').selectAll().where('entry_id', '=', entryId).executeTakeFirst()
   return row ? entryOf(row) : null
@@ -197,6 +248,7 @@ function entryOf(row: Row): StoredAuditEntry {
     objectId: row.object_id,
     outcome: row.outcome as AuditOutcome,
     impact: row.impact === null ? null : impactRecord.parse(row.impact, row.entry_id),
+    decision: row.decision === null ? null : decisionRecord.parse(row.decision, row.entry_id),
     before: objectRecord.parse(row.before, row.entry_id),
     after: objectRecord.parse(row.after, row.entry_id),
   }

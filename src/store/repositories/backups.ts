@@ -75,6 +75,23 @@ export async function listBackups(
   return backupRecord.all(rows)
 }
 
+/** When the newest complete backup of an environment was finished, until a time; null: there is none. */
+export async function lastBackup(tx: Tx, appEnvId: string, until: string): Promise<string | null> {
+  const rows = await tx
+    .selectFrom('backups')
+    .select('record')
+    .where('app_env_id', '=', appEnvId)
+    .where('status', '=', 'SUCCEEDED')
+    .execute()
+  const times = backupRecord.all(rows).map(({ finishedAt }) => finishedAt ?? '')
+  return (
+    times
+      .filter((at) => at !== '' && at <= until)
+      .sort()
+      .at(-1) ?? null
+  )
+}
+
 /** Those that are not finished, oldest first. */
 export async function listActiveBackups(tx: Tx, appEnvId?: string): Promise<Backup[]> {
   let query = tx.selectFrom('backups').select('record').where('status', 'in', activeStatuses)

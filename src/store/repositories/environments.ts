@@ -34,7 +34,11 @@ const storedRecord = recordReader<StoredEnvironment>(
 )
 
 /** As stored: an applied variable that is the same as the saved one is reduced to its name, which halves most records. */
-type StoredEnvironment = Omit<Environment, 'applied'> & {
+type StoredEnvironment = Omit<Environment, 'applied' | 'labels' | 'protected'> & {
+  /** Absent in rows of an earlier version. */
+  labels?: string[]
+  protected?: boolean
+
   applied: Omit<Settings, 'envVars'> & { envVars: (StoredVariable | Pick<StoredVariable, 'name'>)[] }
 }
 
@@ -45,7 +49,8 @@ export const environmentRecord = {
     const envVars = stored.applied.envVars.map((one) =>
       'value' in one ? one : deepCopy(saved.get(one.name)!),
     )
-    return { ...stored, applied: { ...stored.applied, envVars } }
+    const { labels = [], protected: isProtected = false } = stored
+    return { ...stored, labels, protected: isProtected, applied: { ...stored.applied, envVars } }
   },
 }
 

@@ -144,6 +144,7 @@ function tokenRowOf(
     name: clientName,
     read_only: limits.readOnly ? 1 : 0,
     expires_at: expiresAt,
+    access: null,
   }
 }
 

@@ -1,7 +1,20 @@
+import { z } from 'zod'
+import { allScopes, type Scope } from '../../contract/scopes.ts'
+import { personAccess, type TokenAccess } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { mostTokensOfUser } from '../../domain/access/tokens.ts'
 import { newId } from '../../domain/ids.ts'
 import type { Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+
+const accessRecord = recordReader<TokenAccess>(
+  'tokens',
+  null,
+  z.object({
+    kind: z.enum(['person', 'agent']),
+    scopes: z.array(z.enum(allScopes as [Scope, ...Scope[]])).nullable(),
+  }),
+)
 
 type TokenOwner = { kind: 'user'; userId: string } | { kind: 'environment'; appEnvId: string }
 
@@ -15,6 +28,7 @@ export interface StoredToken {
   createdAt: string
   /** Null if it does not expire. */
   expiresAt: string | null
+  access: TokenAccess
 }
 
 /** Stands for the hash in the row of an agent's grant: no token has this hash. */
@@ -52,6 +66,7 @@ function tokenOf(row: {
   name: string
   read_only: number
   expires_at: string | null
+  access: string | null
 }): StoredToken {
   return {
     tokenId: row.token_id ?? '',
@@ -63,6 +78,7 @@ function tokenOf(row: {
     readOnly: row.read_only === 1,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    access: row.access === null ? personAccess : accessRecord.parse(row.access, row.token_id ?? ''),
   }
 }
 
@@ -72,7 +88,7 @@ export async function insertToken(
   hash: string,
   owner: TokenOwner,
   createdAt: string,
-  options: { name?: string; readOnly?: boolean; expiresAt?: string | null } = {},
+  options: { name?: string; readOnly?: boolean; expiresAt?: string | null; access?: TokenAccess } = {},
 ): Promise<string> {
   const tokenId = newId('tok')
   await tx
@@ -87,6 +103,7 @@ export async function insertToken(
       name: options.name ?? '',
       read_only: options.readOnly ? 1 : 0,
       expires_at: options.expiresAt ?? null,
+      access: options.access ? JSON.stringify(options.access) : null,
     })
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .execute()

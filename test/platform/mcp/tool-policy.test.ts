@@ -120,7 +120,13 @@ describe('the list', () => {
   })
 
   it('A3 A4 shows a caller only tools that it may call', () => {
-    const member: Permissions = { kind: 'user', readOnly: false, admin: false, manageMembers: false }
+    const member: Permissions = {
+      kind: 'user',
+      readOnly: false,
+      groups: null,
+      admin: false,
+      manageMembers: false,
+    }
     const ordinary = namesOf(listed({}, member))
     expect(ordinary).toContain('deploy-app-env-image')
     for (const gone of ['create-alert', 'list-audit', 'list-members']) expect(ordinary).not.toContain(gone)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NotifyResult } from '../../../src/alerting/notifiers/notifier.ts'
 import { timestamp } from '../../../src/clock.ts'
 import { testContactPoint } from '../../../src/contract/contact-points.ts'
+import { personAccess } from '../../../src/domain/access/agent-limits.ts'
 import type { MetricValues } from '../../../src/metrics/source.ts'
 import type { Call } from '../../../src/operations/core/call.ts'
 import type { Caller } from '../../../src/operations/core/caller.ts'
@@ -162,8 +163,8 @@ it('another instance refuses the request while it may still run, and then has it
     dryRun: false,
   })
   const limits = { readOnly: false, scopes: null, scope: null, expiresAt: null }
-  const token = { tokenId: 'tok_1', name: '', ...limits }
-  const caller: Caller = { kind: 'user', userId: 'usr_1', principal: 'usr_1', token }
+  const token = { tokenId: 'tok_1', name: '', agent: null, access: personAccess, ...limits }
+  const caller: Caller = { kind: 'user', userId: 'usr_1', principal: 'usr_1', actor: 'person', token }
   const living = new Set(['alder', 'birch'])
   const instance = (node: string) =>
     new KeptResponses({ db, secrets: platform.secrets, node, isAlive: (other) => living.has(other) })

@@ -5,7 +5,13 @@ import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
 import { HttpTools } from '../../../src/mcp/transport/http/tools.ts'
 
 it('lists of tools whose callers become known at once are made one in a turn of the event loop', async () => {
-  const known = Promise.resolve({ kind: 'user', readOnly: false, admin: true, manageMembers: true } as const)
+  const known = Promise.resolve({
+    kind: 'user',
+    readOnly: false,
+    groups: null,
+    admin: true,
+    manageMembers: true,
+  } as const)
   const log = createLog('test', 'silent')
   const tools = new HttpTools({
     registry: [],

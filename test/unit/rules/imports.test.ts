@@ -56,7 +56,7 @@ const allowed: Record<string, readonly string[]> = {
   'read-progress': [],
   nearest: [],
   amounts: [],
-  config: ['errors', 'log', 'loopback', 'nearest', 'trusted-proxies'],
+  config: ['contract', 'errors', 'log', 'loopback', 'nearest', 'trusted-proxies'],
   log: [],
   contract: [],
   domain: ['contract', 'amounts', 'errors', 'loopback'],

@@ -29,7 +29,7 @@ const released = [
 describe('the generated indexes', () => {
   it('are current (npm run build writes them)', async () => {
     const indexes = await indexesOf(root)
-    expect(Object.keys(indexes)).toHaveLength(4)
+    expect(Object.keys(indexes)).toHaveLength(5)
     for (const [file, text] of Object.entries(indexes)) {
       expect(await readFile(path.join(root, file), 'utf8'), file).toBe(text)
     }

@@ -21,7 +21,8 @@ describe('the registry of object types', () => {
   it('tells types apart by prefix, id field, key and audit name', () => {
     for (const distinct of [
       rows.map(({ idPrefix }) => idPrefix),
-      rows.flatMap(({ idFields }) => idFields),
+      // A policy has the id of its account.
+      rows.filter(({ auditName }) => auditName !== 'policy').flatMap(({ idFields }) => idFields),
       named.map(({ key }) => key),
       named.map(({ auditName }) => auditName),
     ]) {

@@ -1,0 +1,14 @@
+import { traceIdOf } from '../../trace.ts'
+import type { Call } from './call.ts'
+import type { Caller } from './caller.ts'
+
+/** Where a call came from, as an audit entry records it. */
+export function originOf({ token }: Caller, { surface, agentSession, agent, traceparent }: Call) {
+  return {
+    surface,
+    tokenId: token.tokenId || null,
+    sessionId: agentSession ?? null,
+    traceId: traceIdOf(traceparent),
+    agent: token.agent ?? agent ?? null,
+  }
+}

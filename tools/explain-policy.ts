@@ -1,0 +1,13 @@
+import { explainPolicy } from '../src/contract/policy.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: explainPolicy,
+  group: 'autonomy',
+  title: 'Explain policy',
+  description:
+    'Says whether a call would be allowed, need a person, or be denied, and by which rule. Changes nothing.',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  point: ({ operation, effect, ruleId, mode }) =>
+    `${operation}: ${effect}${ruleId === null ? '' : ` by ${ruleId}`}${mode === 'observe' ? ', only observed' : ''}.`,
+})
