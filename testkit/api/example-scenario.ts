@@ -59,6 +59,7 @@ export async function runScenario(
   await alertScenario(platform, call, receiver, fn)
   await memberScenario(platform, call, fn)
   await invitationScenario(platform, call)
+  await call('explain-policy', { operation: 'delete-app-env', input: { appEnvId: fn } })
   await call('delete-app-env', { appEnvId: fn })
   await call('get-user')
   const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
