@@ -23,6 +23,7 @@ const order = [
   'users',
   'audit',
   'policy',
+  'approvals',
   'contact-points',
   'alerts',
   'diagnosis',

@@ -26,6 +26,7 @@ import getAppEnvMetricsSeries from './get-app-env-metrics-series.ts'
 import getAppEnvPods from './get-app-env-pods.ts'
 import getAppEnvStatus from './get-app-env-status.ts'
 import getAppEnvUsage from './get-app-env-usage.ts'
+import getApproval from './get-approval.ts'
 import getContactPoint from './get-contact-point.ts'
 import getJobRun from './get-job-run.ts'
 import getLogs from './get-logs.ts'
@@ -35,6 +36,7 @@ import listAccounts from './list-accounts.ts'
 import listAlerts from './list-alerts.ts'
 import listAppEnvBackups from './list-app-env-backups.ts'
 import listAppEnvs from './list-app-envs.ts'
+import listApprovals from './list-approvals.ts'
 import listApps from './list-apps.ts'
 import listAudit from './list-audit.ts'
 import listContactPoints from './list-contact-points.ts'
@@ -44,6 +46,7 @@ import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
 import probeFunction from './probe-function.ts'
+import proposePlan from './propose-plan.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
 import refreshAlert from './refresh-alert.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
@@ -69,6 +72,7 @@ import updateFunctionConfig from './update-function-config.ts'
 import updateJobConfig from './update-job-config.ts'
 import updateMemberEnvAccess from './update-member-env-access.ts'
 import whatChanged from './what-changed.ts'
+import withdrawApproval from './withdraw-approval.ts'
 
 /** Every agent tool, in the order of the operations. */
 export const tools: readonly Tool[] = [
@@ -125,6 +129,10 @@ export const tools: readonly Tool[] = [
   explainAccess,
   getPolicy,
   explainPolicy,
+  proposePlan,
+  getApproval,
+  listApprovals,
+  withdrawApproval,
   listContactPoints,
   getContactPoint,
   createContactPoint,

@@ -1,5 +1,5 @@
 import { AppError, httpStatusOf } from '../errors.ts'
-import { maskTokens } from './mask-tokens.ts'
+import { maskTokens } from '../operations/core/mask-tokens.ts'
 
 /** An error response. `bug`: the error was unexpected and must be logged. */
 interface ErrorResponse {

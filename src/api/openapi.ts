@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { approvalPending } from '../contract/approvals.ts'
 import { impact } from '../contract/impact.ts'
 import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 
@@ -114,7 +115,8 @@ function responsesOf(row: Operation, example: Json | undefined): Json {
     headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
     content: { 'application/json': { schema: schemaOf(row.output, 'output'), ...exampleOf(example) } },
   }
-  return { 200: answer, ...Object.fromEntries(refusals) }
+  const waiting = isRead(row) ? {} : { 202: { $ref: '#/components/responses/ApprovalPending' } }
+  return { 200: answer, ...waiting, ...Object.fromEntries(refusals) }
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -204,6 +206,10 @@ const components = {
     },
   },
   responses: {
+    ApprovalPending: {
+      description: 'A policy rule asks: nothing has changed, and the call runs once people approve it.',
+      content: { 'application/json': { schema: schemaOf(approvalPending, 'output') } },
+    },
     Invalid: errorResponse('Missing fields, unknown keys or invalid values.'),
     Unauthenticated: errorResponse('The token is missing or invalid.'),
     Forbidden: errorResponse('A permission is missing, or the environment is restricted.'),

@@ -5,12 +5,12 @@ import { apiPrefix, isRead, type Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { hostNameOf } from '../host-check.ts'
 import type { Call, OperationRunner, Reply } from '../operations/core/call.ts'
+import { checkInput } from '../operations/core/check-input.ts'
+import { shownWord } from '../operations/core/mask-tokens.ts'
 import { type SpanSink, spanIds } from '../trace.ts'
 import { callHeaders } from './authenticate.ts'
-import { checkInput } from './check-input.ts'
 import { type CredentialReader, notModified } from './console-credential.ts'
 import { type BodyLimits, hasBody, readJsonBody, refuseHostileText } from './json-body.ts'
-import { shownWord } from './mask-tokens.ts'
 import { type Query, queryReader } from './query-input.ts'
 
 /** Adds one route for each row: authenticate, read and check the input, run, send the response. */
@@ -24,6 +24,8 @@ export function addOperationRoutes(
 ): void {
   checkRows(operations)
   app.decorateRequest('credential')
+  const stopping = new AbortController()
+  app.addHook('preClose', async () => stopping.abort())
   for (const row of operations) {
     const readInput = inputReader(row, limits)
     app.route({
@@ -49,6 +51,7 @@ export function addOperationRoutes(
           principal,
           surface: inConsole ? 'console' : surface,
           ...headers,
+          ...(input.waitSeconds ? { signal: untilGone(reply, stopping.signal) } : {}),
           requestedUrl: requestedUrl(request.headers),
         })
         if (inConsole && isRead(row) && notModified(request, reply, answer.body))
@@ -57,6 +60,13 @@ export function addOperationRoutes(
       },
     })
   }
+}
+
+/** Aborts a wait when the caller has left, or the server stops. */
+function untilGone({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const gone = new AbortController()
+  raw.once('close', () => gone.abort())
+  return AbortSignal.any([gone.signal, stopping])
 }
 
 /** Runs a call and reports its span; `given` is the caller's `traceparent`. */

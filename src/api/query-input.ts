@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
-import { shownWord } from './mask-tokens.ts'
+import { shownWord } from '../operations/core/mask-tokens.ts'
 
 /** A parsed query string: one text per key, or several if the key was repeated. */
 export type Query = Readonly<Record<string, string | string[]>>

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import type { ApprovalPendingBody } from '../contract/approvals.ts'
 import { apiPrefix, isRead, type Operation, type OutputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { errorFromResponse, errorFromTransport } from './answer-error.ts'
+import { ApprovalPending } from './approval-pending.ts'
 import type { HttpRequest, HttpResponse, HttpSend } from './http-send.ts'
 
 export interface CallOptions {
@@ -21,7 +23,7 @@ export interface CallOptions {
 export interface Client {
   /**
    * Runs one operation. `input` is sent unchanged; the platform fills in defaults. Throws only `AppError`: the platform's
-   * error, or `unavailable`.
+   * error, `unavailable`, or `ApprovalPending` for a write that waits for a person.
    */
   call<Row extends Operation>(
     row: Row,
@@ -147,6 +149,7 @@ function readResponse(answer: HttpResponse, base: string): unknown {
   } catch {
     body = undefined
   }
+  if (answer.status === 202) throw new ApprovalPending(body as ApprovalPendingBody)
   if (answer.status >= 200 && answer.status < 300 && typeof body === 'object' && body !== null) return body
   throw errorFromResponse(answer, body, base)
 }

@@ -4,6 +4,7 @@ import * as alerts from './alerts.ts'
 import * as appEnvActions from './app-env-actions.ts'
 import * as appEnvReads from './app-env-reads.ts'
 import * as appEnvs from './app-envs.ts'
+import * as approvals from './approvals.ts'
 import * as apps from './apps.ts'
 import * as audit from './audit.ts'
 import * as backups from './backups.ts'
@@ -96,6 +97,12 @@ export const operations: readonly Operation[] = [
   policy.updatePolicy,
   policy.explainPolicy,
   policy.replayPolicy,
+  approvals.proposePlan,
+  approvals.getApproval,
+  approvals.listApprovals,
+  approvals.withdrawApproval,
+  approvals.refreshApproval,
+  approvals.decideApproval,
   contactPoints.listContactPoints,
   contactPoints.getContactPoint,
   contactPoints.createContactPoint,

@@ -50,6 +50,8 @@ export interface Operation<
   readonly answersSecret?: true
   /** The response contains a capability URL, so it is encrypted when stored for replays. */
   readonly answersCapability?: true
+  /** It only asks people for something, so tokens that `mayPropose` may call it, whatever their limits. */
+  readonly proposes?: true
   /** For people only; there is no agent tool for it (docs/interface.md#agent-tools). */
   readonly peopleOnly?: true
   /** Changes nothing, although its input is too large for a query string and so needs POST. */

@@ -153,6 +153,17 @@ export const resources = {
     readBy: 'get-policy',
     toolScope: { reads: 'env', writes: null },
   },
+  approval: {
+    noun: 'Approval',
+    idPrefix: 'apv',
+    idFields: ['approvalId'],
+    listedBy: 'list-approvals',
+    auditName: 'approval',
+    in: 'account',
+    key: 'approval',
+    readBy: 'get-approval',
+    toolScope: { reads: 'env', writes: 'env' },
+  },
   // New rows go above this line.
 
   // No policy is on the types below: their operations look them up among the objects of the caller or an environment.

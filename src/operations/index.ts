@@ -33,6 +33,12 @@ import testContactPoint from './alerts/test-contact-point.ts'
 import toggleAlert from './alerts/toggle-alert.ts'
 import updateAlert from './alerts/update-alert.ts'
 import updateContactPoint from './alerts/update-contact-point.ts'
+import decideApproval from './approvals/decide-approval.ts'
+import getApproval from './approvals/get-approval.ts'
+import listApprovals from './approvals/list-approvals.ts'
+import proposePlan from './approvals/propose-plan.ts'
+import refreshApproval from './approvals/refresh-approval.ts'
+import withdrawApproval from './approvals/withdraw-approval.ts'
 import createApp from './apps/create-app.ts'
 import deleteApp from './apps/delete-app.ts'
 import getApp from './apps/get-app.ts'
@@ -129,6 +135,12 @@ export const handlers: readonly Handler[] = [
   toggleAlert,
   updateAlert,
   updateContactPoint,
+  decideApproval,
+  getApproval,
+  listApprovals,
+  proposePlan,
+  refreshApproval,
+  withdrawApproval,
   createApp,
   deleteApp,
   getApp,

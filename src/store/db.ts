@@ -103,18 +103,6 @@ export interface Tables {
     record: string
     created_at: string
   }
-  uploads: {
-    upload_id: string
-    app_env_id: string
-    secret_hash: string
-    extension: string
-    state: 'requested' | 'uploaded' | 'used'
-    expires_at: string
-    created_at: string
-    claim: string | null
-    claim_node: string | null
-    claimed_until: string | null
-  }
   activities: {
     activity_id: string
     app_env_id: string
@@ -144,6 +132,8 @@ export interface Tables {
     undid: string | null
     impact: string | null
     decision: string | null
+    /** The approval that the call ran by. */
+    approval_id: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }

@@ -18,7 +18,9 @@ type Ids = Record<
   | 'alertId'
   | 'jobRunId'
   | 'backupId'
-  | 'entryId',
+  | 'entryId'
+  | 'approvalId'
+  | 'reviewDigest',
   string
 >
 export interface CallerKind {
@@ -51,27 +53,31 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
   backup: { keys: ['backupId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
   policy: { keys: ['accountId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   'audit-entry': { keys: ['entryId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
+  approval: { keys: ['approvalId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
 }
 
 /** Other required inputs of a row, so that the outcome depends only on access. */
-const rest: Record<string, (objects: Record<ObjectKind, Ids>) => Record<string, unknown>> = {
-  'update-account': () => ({ memberEnvAccessEnabled: true }),
-  'create-app': () => ({ name: 'x', port: 8080 }),
-  'explain-policy': () => ({ operation: 'create-account', input: { name: 'x' } }),
-  'create-app-env': () => ({ name: 'x', region: 'local' }),
-  'notify-code-upload': () => ({ storageKey: 'upl_x' }),
-  'deploy-app-env-image': () => ({ image: 'registry.example.com/x:1' }),
-  'compare-app-env-versions': () => ({ from: 1, to: 1 }),
-  'scale-app-env-containers': () => ({ containers: 2 }),
-  'get-app-env-metrics-series': () => ({ metric: 'cpu_percent' }),
-  'add-member': () => ({ email: 'x@example.com', name: 'X' }),
-  'revoke-user-token': () => ({ tokenId: 'tok_x' }),
-  'accept-invitation': () => ({ invitationId: 'inv_x' }),
-  'decline-invitation': () => ({ invitationId: 'inv_x' }),
-  'create-contact-point': () => ({ name: 'x', type: 'email', config: { addresses: ['x@example.com'] } }),
-  'create-alert': () => alertBody(''),
-  'restore-app-env-backup': (objects) => ({ backupId: objects.own.backupId }),
-}
+const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) => Record<string, unknown>> =
+  {
+    'update-account': () => ({ memberEnvAccessEnabled: true }),
+    'create-app': () => ({ name: 'x', port: 8080 }),
+    'explain-policy': () => ({ operation: 'create-account', input: { name: 'x' } }),
+    'create-app-env': () => ({ name: 'x', region: 'local' }),
+    'notify-code-upload': () => ({ storageKey: 'upl_x' }),
+    'deploy-app-env-image': () => ({ image: 'registry.example.com/x:1' }),
+    'compare-app-env-versions': () => ({ from: 1, to: 1 }),
+    'scale-app-env-containers': () => ({ containers: 2 }),
+    'get-app-env-metrics-series': () => ({ metric: 'cpu_percent' }),
+    'add-member': () => ({ email: 'x@example.com', name: 'X' }),
+    'revoke-user-token': () => ({ tokenId: 'tok_x' }),
+    'accept-invitation': () => ({ invitationId: 'inv_x' }),
+    'decline-invitation': () => ({ invitationId: 'inv_x' }),
+    'create-contact-point': () => ({ name: 'x', type: 'email', config: { addresses: ['x@example.com'] } }),
+    'create-alert': () => alertBody(''),
+    'restore-app-env-backup': (objects) => ({ backupId: objects.own.backupId }),
+    'propose-plan': (objects, kind) => ({ title: 'x', steps: [variableStep(objects[kind].appEnvId)] }),
+    'decide-approval': (objects, kind) => ({ reviewDigest: objects[kind].reviewDigest, decision: 'approve' }),
+  }
 
 /** Every kind of caller and of object on one platform, and the call of any operation by one on the other. */
 export class AccessMatrix {
@@ -92,7 +98,7 @@ export class AccessMatrix {
       kind === 'deleted' && row.policy.on === 'new-environment' ? this.objects.own.accountId : ids.accountId
     const all = { ...ids, accountId }
     const picked = Object.fromEntries(named[row.policy.on].keys.map((key) => [key, all[key]]))
-    return { ...sampleInput(row), ...picked, ...rest[row.id]?.(this.objects) }
+    return { ...sampleInput(row), ...picked, ...rest[row.id]?.(this.objects, kind) }
   }
 
   /** The answer in one cell. Writes are dry runs, so cells do not affect each other, and each is requested once. */
@@ -153,7 +159,10 @@ export class AccessMatrix {
     await this.platform.db.write((tx) =>
       insertBackup(tx, doneBackup(backupId, appEnvId, accountId, this.platform.now)),
     )
-    return { ...ids, alertId: alert.alertId, jobRunId, backupId, entryId: entries[0].entryId }
+    const plan = { accountId, title: 'x', steps: [variableStep(appEnvId)] }
+    const { approvalId, reviewDigest } = await this.send('POST', '/plan', plan, token)
+    const made = { approvalId, reviewDigest, entryId: entries[0].entryId }
+    return { ...ids, alertId: alert.alertId, jobRunId, backupId, ...made }
   }
 
   async #start(): Promise<void> {
@@ -225,6 +234,10 @@ function doneBackup(backupId: string, appEnvId: string, accountId: string, at: s
     createdAt: at,
     finishedAt: at,
   }
+}
+
+function variableStep(appEnvId: string) {
+  return { operation: 'update-app-env-variables', input: { appEnvId, set: [{ name: 'X', value: 'x' }] } }
 }
 
 function alertBody(contactPointId: string) {

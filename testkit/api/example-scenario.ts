@@ -60,6 +60,7 @@ export async function runScenario(
   await memberScenario(platform, call, fn)
   await invitationScenario(platform, call)
   await call('explain-policy', { operation: 'delete-app-env', input: { appEnvId: fn } })
+  await approvalScenario(platform, call, fn)
   await call('delete-app-env', { appEnvId: fn })
   await call('get-user')
   const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
@@ -114,6 +115,22 @@ async function accountScenario({ accountId }: TestPlatform, call: Call): Promise
   await call('list-regions')
   await call('list-database-presets')
   await call('diagnosis-causes')
+}
+
+/** A plan that is replaced, one that is withdrawn, and one that a person approves. */
+async function approvalScenario({ accountId }: TestPlatform, call: Call, appEnvId: string): Promise<void> {
+  const plan = (value: string) => {
+    const set = [{ name: 'GREETING', value, isSecret: false }]
+    const steps = [{ operation: 'update-app-env-variables', input: { appEnvId, set } }]
+    return { accountId, title: 'A new greeting', reason: 'The old one is too formal.', steps }
+  }
+  const first = await call('propose-plan', plan('hi'))
+  const { approvalId, reviewDigest } = await call('refresh-approval', { approvalId: first.approvalId })
+  await call('list-approvals', { accountId, status: 'pending' })
+  await call('decide-approval', { approvalId, reviewDigest, decision: 'approve', comment: 'Good.' })
+  await call('get-approval', { approvalId })
+  const second = await call('propose-plan', plan('hello'))
+  await call('withdraw-approval', { approvalId: second.approvalId })
 }
 
 async function databaseScenario(platform: TestPlatform, call: Call): Promise<void> {

@@ -43,6 +43,7 @@ export function asExamples(played: readonly CallRecord[]): Record<string, { inpu
       .replace(/\b([a-z-]+-(?:prod|nightly))-[a-z2-7]{10}\b/g, '$1-abcdefghij')
       .replace(/\.localhost:\d+/g, '.localhost:8081')
       .replace(/\b\d+(?:\.\d+)? s\b/g, '0.06 s')
+      .replace(/\b[0-9a-f]{64}\b/g, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   const clean = (value: unknown, key = ''): unknown => {
     if (key === 'traceId' && value !== null) return '4bf92f3577b34da6a3ce929d0e0e4736'
     if (typeof value === 'string') return text(value)

@@ -18,6 +18,9 @@ export interface World {
   jobRunId: string
   backupId: string
   entryId: string
+  approvalId: string
+  /** A plan for its environment. */
+  steps: { operation: string; input: Record<string, unknown> }[]
 }
 
 /** Makes a world as the admin of the platform, who must be an admin of the account too. */
@@ -61,8 +64,11 @@ export async function makeWorld(platform: TestPlatform, marker: string, accountI
   await platform.db.write((tx) => insertBackup(tx, backup))
   await send('PATCH', '/app-env/containers', { appEnvId, containers: 2 })
   const { entries } = await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })
+  const set = [{ name: 'PLANNED', value: 'x', isSecret: false }]
+  const steps = [{ operation: 'update-app-env-variables', input: { appEnvId, set } }]
+  const { approvalId } = await send('POST', '/plan', { accountId, title: `${marker} plan`, steps })
   const ids = { accountId, appId, appEnvId, membershipId, contactPointId, alertId, jobRunId, backupId }
-  return { marker, ...ids, envName: cliEnvName, entryId: entries[0].entryId }
+  return { marker, ...ids, envName: cliEnvName, entryId: entries[0].entryId, approvalId, steps }
 }
 
 const doneBackup: Omit<Backup, 'backupId' | 'appEnvId' | 'accountId' | 'envName' | 'createdAt'> = {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { ApprovalPending } from '../../client/approval-pending.ts'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
@@ -65,6 +66,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof QuestionPending) throw error
+    if (error instanceof ApprovalPending) return pendingResult(error)
     if (error instanceof ConfirmationNeeded) return errorResult(error, error.fields)
     const noted = (fault: unknown) => {
       const requestId = randomUUID()
@@ -95,6 +97,12 @@ async function runChecked(
   const loss = await tool.destroys?.(ctx, sent).catch((error) => recordRefusal(ctx, sent, error))
   if (loss) await confirmLoss(ctx, loss, sent, own)
   return await act(tool, ctx, { sent, own, fits, notes, scope })
+}
+
+/** No error, so that models do not repeat the call: it runs when a person approves it. */
+function pendingResult({ approval }: ApprovalPending): ToolResult {
+  const point = `Waiting for a person: nothing has changed yet. The call runs by itself once ${approval.approvalId} is approved at ${approval.url}. Do not send it again; get-approval with waitSeconds waits for the decision.`
+  return successResult({ point, answer: approval })
 }
 
 /** Enforces the tool policy at the call too, because a client can call a tool without listing it. */

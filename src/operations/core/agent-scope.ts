@@ -40,7 +40,7 @@ async function isOf(tx: Tx, accountId: string, scope: AgentScope): Promise<boole
 /** The refusal of an operation that cannot be limited to the agent's scope; null if it can. */
 export function refusalOutsideScope({ token: { scope } }: Caller, operation: Operation): AppError | null {
   const level = scope && levelOf(scope)
-  const as = isRead(operation) ? 'reads' : 'writes'
+  const as = isRead(operation) || operation.proposes ? 'reads' : 'writes'
   if (level === null || staysWithin(operation.policy.on, as, level)) return null
   return new AppError('forbidden', 'The agent is not allowed to do this', {
     details:

@@ -3,10 +3,14 @@ import type { Operation } from '../../contract/operation.ts'
 import type { Tx } from '../../store/db.ts'
 import type { CredentialKind } from './caller.ts'
 
-/** One call of one operation, its input already checked against the row's schema. */
-export interface Call {
+/** An operation and its input, already checked against the row's schema. */
+export interface StepCall {
   operation: Operation
   input: Record<string, unknown>
+}
+
+/** One call of one operation. */
+export interface Call extends StepCall {
   /** Value of the Authorization header without `Bearer `; null when there was none. */
   token: string | null
   /** The kind of credential in `token`; default a token. */
@@ -29,6 +33,8 @@ export interface Call {
   approval?: string | undefined
   /** Address the caller reached this server at, such as `http://box:4400`; for addresses shown to that caller only. */
   requestedUrl?: string | undefined
+  /** Aborted when the caller has left or this instance stops; ends waits. */
+  signal?: AbortSignal | undefined
   /** Runs in the transaction of a write, after the permission check. */
   also?: (tx: Tx) => Promise<void>
 }

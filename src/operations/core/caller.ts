@@ -9,7 +9,7 @@ import type { Tx } from '../../store/db.ts'
 import { findTokenOfSession } from '../../store/repositories/console-sessions.ts'
 import { findGrant, type StoredGrant } from '../../store/repositories/oauth-grants.ts'
 import { findTokenOfSecretRequest } from '../../store/repositories/secret-requests.ts'
-import { findToken, grantHash, type StoredToken } from '../../store/repositories/tokens.ts'
+import { findToken, findTokenById, grantHash, type StoredToken } from '../../store/repositories/tokens.ts'
 
 /**
  * A token, the id of a signed-in browser session, the code of a link of request-secret, or a grant (`grantText`): this
@@ -79,22 +79,18 @@ export async function callerOf(
   // The row of a grant has the value of the access token that was used last.
   const readOnly = stored.readOnly && (!grant || access.scopes!.every((one) => one === 'environments:read'))
   const credential = credentialOf({ ...stored, readOnly }, access)
-  const { owner } = stored
+  const owner = ownerOf(stored)
+  return {
+    ...owner,
+    ...actsAs(owner.kind === 'user' ? 'person' : 'environment', access, surface),
+    token: credential,
+  }
+}
+
+function ownerOf({ owner }: StoredToken) {
   return owner.kind === 'user'
-    ? {
-        kind: 'user',
-        userId: owner.userId,
-        principal: owner.userId,
-        ...actsAs('person', access, surface),
-        token: credential,
-      }
-    : {
-        kind: 'environment',
-        appEnvId: owner.appEnvId,
-        principal: owner.appEnvId,
-        ...actsAs('environment', access, surface),
-        token: credential,
-      }
+    ? { kind: 'user' as const, userId: owner.userId, principal: owner.userId }
+    : { kind: 'environment' as const, appEnvId: owner.appEnvId, principal: owner.appEnvId }
 }
 
 /** A credential as a request presents it. `surface` is what the request claims: that of agents only narrows. */
@@ -139,6 +135,22 @@ function credentialOf({ tokenId, name, readOnly, expiresAt }: StoredToken, acces
 function storedToken(tx: Tx, kind: CredentialKind, hash: string, now: string): Promise<StoredToken | null> {
   if (kind === 'session') return findTokenOfSession(tx, hash)
   return kind === 'secret-link' ? findTokenOfSecretRequest(tx, hash, now) : findToken(tx, hash)
+}
+
+/**
+ * The caller behind a token, for calls that run later in its name. Null if it was revoked or has expired since. `actor`: who
+ * acted with it then.
+ */
+export async function callerOfToken(
+  tx: Tx,
+  { tokenId, actor }: { tokenId: string; actor: CallerKind },
+  now: string,
+): Promise<Caller | null> {
+  const stored = await findTokenById(tx, tokenId)
+  if (!stored || isExpired(stored.expiresAt, now)) return null
+  const grant = await findGrant(tx, tokenId)
+  const access = grant ? accessOfGrant(grant, grant.scopes) : stored.access
+  return { ...ownerOf(stored), actor, token: credentialOf(stored, access) }
 }
 
 /** The same bytes in each case, so that the answer does not reveal which tokens existed. */

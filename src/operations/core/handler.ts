@@ -2,23 +2,27 @@ import type { AccountSettings } from '../../contract/accounts.ts'
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { Host } from '../../contract/app-envs.ts'
 import type { Surface } from '../../contract/audit.ts'
-import type { ImpactStatement } from '../../contract/impact.ts'
+import type { Impact, ImpactStatement } from '../../contract/impact.ts'
 import type { Instance } from '../../contract/instances.ts'
 import type { InputOf, Operation, OutputOf } from '../../contract/operation.ts'
 import type { PolicyContent } from '../../contract/policy.ts'
 import type { Region } from '../../contract/regions.ts'
 import type { AuditName } from '../../contract/resources.ts'
+import type { Base } from '../../domain/approvals/approval.ts'
 import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/credentials.ts'
 import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
+import type { Decision } from '../../domain/policy/decide.ts'
 import type { MetricReader } from '../../metrics/source.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { TokenMail } from '../access/token-mail.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Target, TargetOf } from './access-targets.ts'
+import type { StepCall } from './call.ts'
 import type { Caller } from './caller.ts'
+import type { Ruling } from './ruling.ts'
 
 /** Facts of the installation that operations need. */
 export interface Installation {
@@ -106,6 +110,9 @@ export interface Context {
   tx: Tx
   caller: Caller
   surface: Surface
+  /** The agent session and the agent that the caller names; recorded, never trusted. */
+  agentSession: string | undefined
+  agent: string | undefined
   /** The span of this call in its trace, the parent of spans that the call causes. */
   traceparent: string
   /** Address of the API for this caller, without a trailing slash. */
@@ -118,6 +125,46 @@ export interface Context {
   tokenMail: TokenMail | null
   tokenUses: TokenUses
   installation: Installation
+  /** Runs other operations inside this transaction, for plans and approvals. */
+  steps: StepRunner
+}
+
+export interface StepOutcome {
+  outcome: Outcome<unknown>
+  ruling: Ruling
+}
+
+/** The effects of a call that ran and was rolled back. */
+export interface PreviewedStep {
+  changes: { path: string; before: unknown; after: unknown }[]
+  effects: string[]
+  impact: Impact
+  base: Base[]
+  /** The caller lacks the right; the approver's counts instead. */
+  beyond: boolean
+  /** The policies' decision; null without policies. */
+  decision: Decision | null
+}
+
+export interface PerformedStep extends StepOutcome {
+  base: Base[]
+  auditId: string | null
+}
+
+/** The people behind a step: it runs in the name of the requester, and with the rights of both. */
+export interface StepPeople {
+  requester: Caller
+  approver: Caller
+  /** The requester needs no right of its own but to see the object. */
+  beyond: boolean
+}
+
+/** Runs other operations inside a transaction, for plans and approvals. */
+export interface StepRunner {
+  /** Runs the calls in order, so that each is shown on top of the ones before, and then rolls all of them back. */
+  preview(calls: readonly StepCall[], caller: Caller): Promise<PreviewedStep[]>
+  /** Runs one call for good; what it did is undone if it fails with an `AppError`, and only then. */
+  perform(step: StepCall, people: StepPeople, approvalId: string): Promise<PerformedStep>
 }
 
 /** The result of a write, for the audit log, dry runs and undo. Secrets in it are sealed. */
@@ -150,6 +197,8 @@ interface Effects<Answer> {
   effects?: string[]
   /** Additional fields of a dry run; called only for dry runs, after the transaction has ended. */
   preview?: (sources: Sources) => Promise<{ effects: string[]; facts: Record<string, unknown> }>
+  /** The answer of a read may change soon: a caller that sent `waitSeconds` waits for that. */
+  isUnderWay?: boolean
   /** Completes the answer of a read after its transaction. */
   afterRead?: (answer: Answer, after: AfterRead) => Promise<Answer>
   /** Environments the reconciler should look at once this is stored. */
@@ -187,7 +236,7 @@ export function secretsShown(
 }
 
 /** Every write states its impact. */
-type OutcomeOf<O extends Operation> = Outcome<OutputOf<O>> &
+export type OutcomeOf<O extends Operation> = Outcome<OutputOf<O>> &
   (O['method'] extends 'GET' ? unknown : { impact: ImpactStatement })
 
 /** Ties an operation row to the code that carries it out; the types of input, target and answer come from the row. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { canonical } from '../../domain/canonical.ts'
 import { AppError } from '../../errors.ts'
 import type { KeptResponse } from '../../store/repositories/idempotency.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
-import type { Call, Reply } from './call.ts'
+import type { Call, Reply, StepCall } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /**
@@ -60,19 +61,6 @@ export function keyHolder({ principal, token }: Caller): string {
 }
 
 /** Two requests with one key must be the same request. */
-export function hashOf(call: Call): string {
-  return createHash('sha256')
-    .update(call.operation.id)
-    .update('\n')
-    .update(canonical(call.input))
-    .digest('hex')
-}
-
-/** JSON with sorted keys, so that the order of keys makes no other body. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
+export function hashOf({ operation, input }: StepCall): string {
+  return createHash('sha256').update(operation.id).update('\n').update(canonical(input)).digest('hex')
 }

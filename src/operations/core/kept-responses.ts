@@ -99,7 +99,13 @@ export class KeptResponses {
     const held = heldKey(caller, call)
     if (!held) return
     const body = reply ? keptBody(this.#secrets, caller, call, reply.body) : ''
-    await keepResponse(tx, held, { requestHash: hashOf(call), status: 200, body, createdAt: now, runId })
+    await keepResponse(tx, held, {
+      requestHash: hashOf(call),
+      status: reply?.status ?? 200,
+      body,
+      createdAt: now,
+      runId,
+    })
   }
 
   /** Completes the response that the transaction kept; with null, frees the key. */

@@ -3,12 +3,13 @@ import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** Where a call came from, as an audit entry records it. */
-export function originOf({ token }: Caller, { surface, agentSession, agent, traceparent }: Call) {
+export function originOf({ token }: Caller, { surface, agentSession, agent, traceparent, approval }: Call) {
   return {
     surface,
     tokenId: token.tokenId || null,
     sessionId: agentSession ?? null,
     traceId: traceIdOf(traceparent),
+    approvalId: approval ?? null,
     agent: token.agent ?? agent ?? null,
   }
 }

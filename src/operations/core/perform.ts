@@ -3,8 +3,9 @@ import type { Target } from './access-targets.ts'
 import type { Call } from './call.ts'
 import type { Context, Handler, Outcome } from './handler.ts'
 import { completeImpact, type IsUndoable } from './impact.ts'
-import type { PolicyGate, Ruling } from './policy-gate.ts'
+import type { PolicyGate } from './policy-gate.ts'
 import type { Trace } from './refusal-audit.ts'
+import type { Ruling } from './ruling.ts'
 
 export interface Gated {
   gate: PolicyGate
@@ -37,7 +38,7 @@ export async function decided(
   const impact: Impact = await completeImpact(context, target, outcome, isUndoable)
   const ruling = await gate.decide(context, call, target, { outcome, impact })
   trace.ruling = ruling
-  if (!call.dryRun) await gate.require(ruling, context, call, { outcome, target })
+  if (!call.dryRun) await gate.require(ruling, context, call)
   return ruling
 }
 

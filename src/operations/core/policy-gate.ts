@@ -1,6 +1,6 @@
 import type { Impact } from '../../contract/impact.ts'
 import type { PolicyContent } from '../../contract/policy.ts'
-import { type Charge, chargesOf, type Usage, withUnits } from '../../domain/policy/budgets.ts'
+import { chargesOf, withUnits } from '../../domain/policy/budgets.ts'
 import { type PolicyCall, successKey } from '../../domain/policy/call.ts'
 import { type CompiledPolicy, compilePolicy, type Decision, decide } from '../../domain/policy/decide.ts'
 import { AppError } from '../../errors.ts'
@@ -11,42 +11,15 @@ import type { EnvironmentTarget, Target } from './access-targets.ts'
 import type { Call } from './call.ts'
 import type { Context, Outcome } from './handler.ts'
 import { policyCallOf } from './policy-facts.ts'
-
-/** The decision about one write, and the facts that it was made over. */
-export interface Ruling {
-  facts: PolicyCall
-  /** What the policies in force say. */
-  enforced: Decision | null
-  /** The same, or what a policy that only observes would say; null without policies. */
-  shown: Decision | null
-  /** Sentences about budgets that are nearly used up. */
-  warnings: string[]
-  spent: readonly Spent[]
-}
-
-/** Units of a budget that the write takes, and the usage before it. */
-interface Spent extends Charge {
-  usage: Usage
-}
-
-/** A write that people must agree to, as its transaction would have saved it. */
-export interface HeldWrite {
-  ruling: Ruling & { enforced: Decision }
-  outcome: Outcome<unknown>
-  target: Target
-}
+import type { Ruling, Spent } from './ruling.ts'
 
 /** Thrown in the transaction of a write, which is rolled back: the write waits for people. */
 export class ApprovalNeeded extends AppError {
-  readonly held: HeldWrite
-
-  constructor(held: HeldWrite) {
-    const { ruleId, message } = held.ruling.enforced
+  constructor({ ruleId, message }: Decision) {
     super('forbidden', 'Approval required', {
       details: `${reasonOf(ruleId, message)} A person must agree to it.`,
       rule: 'policy',
     })
-    this.held = held
   }
 }
 
@@ -87,16 +60,10 @@ export class PolicyGate {
   }
 
   /** Reserves the units of budgets. Throws `AppError` unless the write may be saved. */
-  async require(
-    ruling: Ruling,
-    { tx }: Context,
-    { approval }: Call,
-    write: Omit<HeldWrite, 'ruling'>,
-  ): Promise<void> {
+  async require(ruling: Ruling, { tx }: Context, { approval }: Call): Promise<void> {
     const { enforced, facts, spent } = ruling
     if (enforced?.effect === 'deny') throw denied(enforced, ruling)
-    if (enforced?.effect === 'ask' && approval === undefined)
-      throw new ApprovalNeeded({ ...write, ruling: { ...ruling, enforced } })
+    if (enforced?.effect === 'ask' && approval === undefined) throw new ApprovalNeeded(enforced)
     for (const { budget, key, units, usage } of spent)
       await saveUsage(tx, facts.accountId ?? '', key, withUnits(budget, usage, { at: facts.at, units }))
   }

@@ -5,20 +5,24 @@ import { insertAuditEntry } from '../../store/repositories/audit.ts'
 import type { Call } from './call.ts'
 import type { Change, Context } from './handler.ts'
 import { originOf } from './origin.ts'
-import type { Ruling } from './policy-gate.ts'
 import { recorded } from './recorded.ts'
+import type { Ruling } from './ruling.ts'
 
-/** The audit entries of a write, or of a read that shows secrets: one for each change; the first has the impact. */
+/**
+ * The audit entries of a write, or of a read that shows secrets: one for each change; the first has the impact. Resolves to
+ * the id of the first; null if nothing changed.
+ */
 export async function recordWrite(
   context: Context,
   call: Call,
   change: Change | undefined,
   { facts, shown, warnings }: Ruling,
-): Promise<void> {
-  if (!change) return
+): Promise<string | null> {
+  if (!change) return null
   const decision = decisionRecordOf(facts, shown && decisionShown(shown), warnings)
-  await recordChange(context, call, change, { impact: facts.impact, decision })
+  const entryId = await recordChange(context, call, change, { impact: facts.impact, decision })
   for (const one of change.alsoChanged ?? []) await recordChange(context, call, one, { impact: null })
+  return entryId
 }
 
 async function recordChange(
@@ -26,7 +30,7 @@ async function recordChange(
   call: Call,
   change: Change,
   decided: { impact: Impact | null; decision?: DecisionRecord },
-): Promise<void> {
+): Promise<string> {
   const entry = {
     at: now,
     accountId: change.accountId,
@@ -40,5 +44,5 @@ async function recordChange(
     ...decided,
     ...recorded(change.before, change.after),
   }
-  await insertAuditEntry(tx, entry, secrets)
+  return insertAuditEntry(tx, entry, secrets)
 }

@@ -10,8 +10,8 @@ import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import { originOf } from './origin.ts'
-import type { Ruling } from './policy-gate.ts'
 import { RateLimit } from './rate-limit.ts'
+import type { Ruling } from './ruling.ts'
 
 /** The facts of a failed call. */
 export interface Trace {

@@ -1,6 +1,7 @@
 import { resources as facts, type PolicyType } from '../../contract/resources.ts'
 import type { StoredAlert } from '../../domain/alerts/alert.ts'
 import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
+import type { StoredApproval } from '../../domain/approvals/approval.ts'
 import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Backup } from '../../domain/backups/backup.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
@@ -13,6 +14,7 @@ import {
   type Membership,
 } from '../../store/repositories/accounts.ts'
 import { findAlert } from '../../store/repositories/alerts.ts'
+import { findApproval } from '../../store/repositories/approvals.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { findAuditEntry, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { findBackup } from '../../store/repositories/backups.ts'
@@ -58,6 +60,7 @@ const resources = {
   backup: resource<Backup>({ find: findBackup }),
   'audit-entry': resource<StoredAuditEntry>({ find: findAuditEntry }),
   policy: resource<StoredPolicy>({ find: findPolicyOfAccount, revision }),
+  approval: resource<StoredApproval>({ find: findApproval }),
   // New rows go above this line.
 } satisfies Record<PolicyType, Resource<Located>>
 

@@ -1,55 +1,56 @@
-import { timestamp } from '../../clock.ts'
+import { sleep, timestamp } from '../../clock.ts'
 import { isRead } from '../../contract/operation.ts'
 import { showsSecrets } from '../../contract/scopes.ts'
 import { decisionShown } from '../../domain/policy/decide.ts'
 import { yieldAlone } from '../../pacer.ts'
 import type { Tx } from '../../store/db.ts'
-import type { Target } from './access-targets.ts'
-import { requireNotPaused } from './agents-paused.ts'
+import { type AdmissionDeps, admit } from './admit.ts'
+import { answerWithApproval } from './approval-answer.ts'
 import { type Authenticating, createAuthenticate } from './authenticate.ts'
-import { authorize } from './authorize.ts'
 import type { Call, OperationRunner, Reply } from './call.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import { fairSources } from './fair-sources.ts'
-import type { AfterRead, Context, Handler, Outcome, Sources } from './handler.ts'
-import { type IsUndoable, shownImpact } from './impact.ts'
+import type { AfterRead, Handler, Outcome, Sources } from './handler.ts'
+import { shownImpact } from './impact.ts'
 import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
-import { decided, type Gated, perform, withWarnings } from './perform.ts'
+import { decided, perform, withWarnings } from './perform.ts'
 import { PolicyGate } from './policy-gate.ts'
 import { recordWrite } from './record-write.ts'
 import { RefusalAudit, type Trace } from './refusal-audit.ts'
-import { checkRevision } from './revision.ts'
 import { refusalOfToken } from './token-limits.ts'
 import { shownChanges } from './visibility.ts'
-import { type OnAsk, WriteFailures } from './write-failures.ts'
+import { WriteFailures } from './write-failures.ts'
 
 interface RunnerDeps
   extends Omit<KeptResponsesDeps, 'secrets'>,
     Authenticating,
-    Pick<Context, 'secrets' | 'notifications' | 'tokenMail' | 'installation'> {
+    Omit<AdmissionDeps, 'byId' | 'gate'> {
   sources: Sources
   handlers: readonly Handler[]
-  isUndoable: IsUndoable
   /** Wakes the reconciler for the environments that changed, after the transaction is stored. */
   wake: (appEnvIds: readonly string[]) => void
-  onAsk?: OnAsk
 }
+
+type Deps = RunnerDeps & AdmissionDeps
+
+/** How often a read that waits is repeated. */
+const waitPollMs = 500
 
 /**
  * Runs operations: caller, access, rule, save, audit entry and kept answer in one transaction, so that a crash loses
  * nothing acknowledged and a dry run is the same transaction rolled back.
  */
 export function createRunner(given: RunnerDeps): OperationRunner {
-  const deps = { ...given, gate: new PolicyGate(given.installation.policy) }
-  const handlers = checkHandlers(deps.handlers)
+  const byId = checkHandlers(given.handlers)
+  const deps: Deps = { ...given, byId, gate: new PolicyGate(given.installation.policy) }
   const refusals = new RefusalAudit(deps)
-  const failures = new WriteFailures({ ...deps, refusals })
   const responses = new KeptResponses(deps)
+  const failures = new WriteFailures({ refusals, onAsk: (call) => askPeople(deps, responses, call) })
 
   async function run(call: Call): Promise<Reply> {
-    const handler = handlers.get(call.operation.id)
+    const handler = byId.get(call.operation.id)
     if (!handler) throw new Error(`no handler for ${call.operation.id}`)
     if (isRead(call.operation)) return read(handler, call)
     if (call.dryRun) return dry(handler, call)
@@ -71,7 +72,7 @@ export function createRunner(given: RunnerDeps): OperationRunner {
   async function read(handler: Handler, call: Call): Promise<Reply> {
     const trace = newTrace()
     try {
-      return await runRead(deps, handler, call, { trace, run })
+      return await readUntilDone(deps, handler, call, { trace, run })
     } catch (error) {
       if (showsSecrets(call.input)) await refusals.note(error, call, trace)
       throw error
@@ -109,13 +110,42 @@ function newTrace(): Trace {
   return { caller: null, accountId: null, wake: [] }
 }
 
+/** The write is rolled back; its approval is stored in a transaction of its own, with the same checks. */
+async function askPeople(deps: Deps, responses: KeptResponses, call: Call): Promise<Reply> {
+  const reply = await deps.db.write(async (tx) => {
+    const { context, target } = await admit(deps, tx, call)
+    const reply = await answerWithApproval(context, target, call)
+    await responses.keep(tx, { caller: context.caller, call, now: context.now }, { reply, runId: null })
+    return reply
+  })
+  deps.notifications.wake()
+  return reply
+}
+
+interface Reading {
+  trace: Trace
+  run: OperationRunner['run']
+}
+
+/** A read with `waitSeconds` is repeated until its answer is final; each time with the permissions of that time. */
+async function readUntilDone(deps: Deps, handler: Handler, call: Call, reading: Reading): Promise<Reply> {
+  const endMs = deps.clock.monotonicMs() + Number(call.input.waitSeconds ?? 0) * 1000
+  for (;;) {
+    const { reply, isUnderWay } = await runRead(deps, handler, call, reading)
+    const leftMs = endMs - deps.clock.monotonicMs()
+    if (!isUnderWay || leftMs <= 0 || call.signal?.aborted) return reply
+    await sleep(deps.clock, Math.min(waitPollMs, leftMs), call.signal)
+    reading.trace.caller = null
+  }
+}
+
 /** A read of secrets has its audit entry before they are returned. */
 async function runRead(
-  deps: RunnerDeps & Gated,
+  deps: Deps,
   handler: Handler,
   call: Call,
-  { trace, run }: { trace: Trace; run: OperationRunner['run'] },
-): Promise<Reply> {
+  { trace, run }: Reading,
+): Promise<{ reply: Reply; isUnderWay: boolean }> {
   // Tenants choose the size of the answer, and callers the number of simultaneous reads.
   await yieldAlone(call.principal)
   const { context, target, outcome } = await deps.db.read(async (tx) => {
@@ -130,17 +160,17 @@ async function runRead(
       await recordWrite(writing, call, outcome.change, ruling)
     })
   }
-  const { answer, afterRead } = outcome
-  if (!afterRead) return replyOf(answer)
+  const { answer, afterRead, isUnderWay = false } = outcome
+  if (!afterRead) return { reply: replyOf(answer), isUnderWay }
   const after = fairSources(deps, trace.accountId ?? call.principal)
   await after.pause()
   const rehearse: AfterRead['rehearse'] = async (operation, input) =>
     JSON.parse((await run({ ...call, operation, input, dryRun: true })).body)
-  return replyOf(await afterRead(answer, { ...after, rehearse }))
+  return { reply: replyOf(await afterRead(answer, { ...after, rehearse })), isUnderWay }
 }
 
 /** Slow reads come after the transaction: while it is open, all other writes wait. */
-async function runDry(deps: RunnerDeps & Gated, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
+async function runDry(deps: Deps, handler: Handler, call: Call, trace: Trace): Promise<Reply> {
   const { outcome, target, ruling } = await deps.db.rehearse(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
     const performed = await perform(deps, context, { handler, call, target, trace })
@@ -180,7 +210,7 @@ interface WriteRun {
 }
 
 async function runWrite(
-  deps: RunnerDeps & Gated,
+  deps: Deps,
   tx: Tx,
   { handler, call, runId, responses, trace }: WriteRun,
 ): Promise<Written> {
@@ -227,42 +257,4 @@ async function answerAfterCommit(
 
 function replyOf(answer: unknown): Reply {
   return { status: 200, body: JSON.stringify(answer) }
-}
-
-async function admit(
-  deps: RunnerDeps,
-  tx: Tx,
-  call: Call,
-  trace?: Trace,
-): Promise<{ context: Context; target: Target }> {
-  const { operation, input } = call
-  const now = timestamp(deps.clock.wallMs())
-  const caller = trace?.caller ?? (await callerOf(tx, call, now))
-  if (trace) trace.caller = caller
-  const onAccount = (accountId: string) => {
-    if (trace) trace.accountId = accountId
-  }
-  const target = await authorize({ tx, caller, operation, input, dryRun: call.dryRun, onAccount })
-  requireNotPaused(caller, operation, target)
-  checkRevision(operation.policy, target, input.expectedRevision)
-  const { secrets, notifications, tokenMail, tokenUses, installation } = deps
-  const context = {
-    tx,
-    caller,
-    surface: call.surface,
-    traceparent: call.traceparent,
-    apiUrl: addressFor(installation.apiUrl(), call.requestedUrl),
-    now,
-    secrets,
-    notifications,
-    tokenMail,
-    tokenUses,
-    installation,
-  }
-  return { context, target }
-}
-
-/** A server bound to all interfaces has no single address, so links use the address of the request. */
-function addressFor(own: string, requestedUrl: string | undefined): string {
-  return /^http:\/\/(?:0\.0\.0\.0|\[::\])(?::|$)/.test(own) ? (requestedUrl ?? own) : own
 }

@@ -25,7 +25,7 @@ export function refusalOfToken({
       },
     )
   }
-  if (writes && dryRun && token.access.mayPropose) return null
+  if (writes && (dryRun || operation.proposes) && token.access.mayPropose) return null
   return refusalOfLimits(token, operation, input)
 }
 

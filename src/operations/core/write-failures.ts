@@ -1,15 +1,11 @@
 import type { Call, Reply } from './call.ts'
-import type { Caller } from './caller.ts'
-import { ApprovalNeeded, type HeldWrite } from './policy-gate.ts'
+import { ApprovalNeeded } from './policy-gate.ts'
 import type { RefusalAudit, Trace } from './refusal-audit.ts'
-
-/** Makes an approval for a write that people must agree to; its answer takes the place of the write's. */
-export type OnAsk = (ask: { call: Call; caller: Caller; held: HeldWrite }) => Promise<Reply>
 
 interface WriteFailuresDeps {
   refusals: RefusalAudit
-  /** Absent: such writes are refused. */
-  onAsk?: OnAsk | undefined
+  /** Makes an approval for a write that people must agree to; its answer takes the place of the write's. */
+  onAsk: (call: Call) => Promise<Reply>
 }
 
 /** Decides the answer to a write whose transaction was rolled back. */
@@ -22,8 +18,7 @@ export class WriteFailures {
 
   async answer(error: unknown, call: Call, trace: Trace): Promise<Reply> {
     const { refusals, onAsk } = this.#deps
-    if (error instanceof ApprovalNeeded && onAsk)
-      return onAsk({ call, caller: trace.caller!, held: error.held })
+    if (error instanceof ApprovalNeeded) return onAsk(call)
     await refusals.note(error, call, trace)
     throw error
   }

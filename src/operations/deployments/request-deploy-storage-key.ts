@@ -22,7 +22,7 @@ export default handler(requestDeployStorageKey, async (context, input, { environ
       details: `${mostUnused} upload addresses of the last ${uploadMinutes} minutes are still unused. Deploy from one of them, or wait.`,
     })
   }
-  await keepNewestUnused(tx, environment.appEnvId, mostUnused - 1)
+  await keepNewestUnused(tx, environment.appEnvId, mostUnused - 1, now)
   const uploadId = newId('upl')
   const secret = newToken('environment').slice('lse_'.length)
   const expiresAt = new Date(Date.parse(now) + uploadMinutes * 60_000).toISOString()

@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander'
 import { addAgentCommands } from '../../cli/agents.ts'
 import { addAlertCommands } from '../../cli/alerts/command.ts'
+import { addApprovalCommands } from '../../cli/approvals.ts'
 import { addRestoreCommand } from '../../cli/backup.ts'
 import { type Cli, CliCommand, type Done, repeated } from '../../cli/command.ts'
 import { addConsoleCommand } from '../../cli/console.ts'
@@ -79,6 +80,11 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
     done,
   )
   addAgentCommands(nounOf(program, 'agents', 'agents: list, pause and resume all of them'), cli, done)
+  addApprovalCommands(
+    nounOf(program, 'approvals', 'changes that wait for a decision: list, show, approve, deny'),
+    cli,
+    done,
+  )
   nounOf(program, 'contact-points', 'receivers of notifications: list, create, change, test')
   nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
   addRegionCheckCommand(

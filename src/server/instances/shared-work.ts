@@ -128,7 +128,7 @@ async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> 
   const nowMs = clock.wallMs()
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
   await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
-  await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs)))
+  await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs), timestamp(nowMs)))
   await forgetOldSources(db, config.keptVersions)
   await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await createConsoleSessions({ db, clock }).sweep()

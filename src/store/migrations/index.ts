@@ -34,6 +34,7 @@ import { impact } from './070-impact.ts'
 import { pendingAuthors } from './071-pending-authors.ts'
 import { tokenAccess } from './072-token-access.ts'
 import { policies } from './073-policies.ts'
+import { approvals } from './080-approvals.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -73,4 +74,5 @@ export const migrations: readonly Migration[] = [
   pendingAuthors,
   tokenAccess,
   policies,
+  approvals,
 ]

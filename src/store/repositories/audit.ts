@@ -32,6 +32,8 @@ interface AuditEntry {
   agent: string | null
   /** For an undo: the entry that it undid. */
   undid: string | null
+  /** The approval that the call ran by. */
+  approvalId: string | null
   operation: string
   objectType: string
   objectId: string
@@ -75,6 +77,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     trace_id: entry.traceId,
     agent: entry.agent,
     undid: entry.undid,
+    approval_id: entry.approvalId,
     impact: entry.impact && JSON.stringify(entry.impact),
     decision: entry.decision ? JSON.stringify(entry.decision) : null,
   }
@@ -123,6 +126,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.trace_id === null ? [] : [{ trace: row.trace_id }]),
     ...(row.agent === null ? [] : [{ agent: row.agent }]),
     ...(row.undid === null ? [] : [{ undid: row.undid }]),
+    ...(row.approval_id === null ? [] : [{ approval: row.approval_id }]),
     ...(row.impact === null ? [] : [{ impact: row.impact }]),
     ...(row.decision === null ? [] : [{ decision: row.decision }]),
   ]
@@ -243,6 +247,7 @@ function entryOf(row: Row): StoredAuditEntry {
     traceId: row.trace_id,
     agent: row.agent,
     undid: row.undid,
+    approvalId: row.approval_id,
     operation: row.operation,
     objectType: row.object_type,
     objectId: row.object_id,

@@ -41,6 +41,11 @@ export async function findToken(tx: Tx, hash: string): Promise<StoredToken | nul
   return row ? tokenOf(row) : null
 }
 
+export async function findTokenById(tx: Tx, tokenId: string): Promise<StoredToken | null> {
+  const row = await tx.selectFrom('tokens').selectAll().where('token_id', '=', tokenId).executeTakeFirst()
+  return row ? tokenOf(row) : null
+}
+
 export async function listTokensOfUser(
   tx: Tx,
   userId: string,

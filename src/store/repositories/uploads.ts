@@ -1,5 +1,25 @@
+import type { Generated } from 'kysely'
 import type { Tx } from '../db.ts'
 import { insertRemovals } from './removals.ts'
+
+declare module '../db.ts' {
+  interface Tables {
+    uploads: {
+      upload_id: string
+      app_env_id: string
+      secret_hash: string
+      extension: string
+      state: 'requested' | 'uploaded' | 'used'
+      expires_at: string
+      created_at: string
+      claim: string | null
+      claim_node: string | null
+      claimed_until: string | null
+      /** A waiting approval names the upload. */
+      kept_until: Generated<string | null>
+    }
+  }
+}
 
 export interface Upload {
   uploadId: string
@@ -118,13 +138,19 @@ export async function countUnusedUploads(tx: Tx, appEnvId: string, since: string
   return Number(counted.uploads)
 }
 
+/** Keeps an upload that a waiting approval names. */
+export async function keepUpload(tx: Tx, uploadId: string, until: string): Promise<void> {
+  await tx.updateTable('uploads').set({ kept_until: until }).where('upload_id', '=', uploadId).execute()
+}
+
 /** Deletes all undeployed uploads of an environment except the newest, and stores that their files go. */
-export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): Promise<void> {
+export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number, now: string): Promise<void> {
   const rows = await tx
     .selectFrom('uploads')
     .select('upload_id')
     .where('app_env_id', '=', appEnvId)
     .where('state', '!=', 'used')
+    .where((e) => e.or([e('kept_until', 'is', null), e('kept_until', '<=', now)]))
     .orderBy('created_at', 'desc')
     .orderBy('upload_id')
     .execute()
@@ -135,12 +161,13 @@ export async function keepNewestUnused(tx: Tx, appEnvId: string, most: number): 
 }
 
 /** Deletes uploads that were never deployed, and stores that their files go. */
-export async function forgetUnusedUploads(tx: Tx, createdBefore: string): Promise<void> {
+export async function forgetUnusedUploads(tx: Tx, createdBefore: string, now: string): Promise<void> {
   const rows = await tx
     .selectFrom('uploads')
     .select('upload_id')
     .where('state', '!=', 'used')
     .where('created_at', '<', createdBefore)
+    .where((e) => e.or([e('kept_until', 'is', null), e('kept_until', '<=', now)]))
     .execute()
   await deleteUploads(
     tx,

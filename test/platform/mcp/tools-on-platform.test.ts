@@ -83,9 +83,12 @@ const workingInput: Record<string, Arguments> = {
   },
 }
 
-/** For all other tools. */
-const usualInput = async ({ operation }: Tool) =>
-  inputWithIds(operation, await makeWorld(platform, 'USUAL', platform.accountId))
+/** For all other tools; each in a world of its own. */
+const usualInput = async ({ name, operation }: Tool) =>
+  inputWithIds(
+    operation,
+    await makeWorld(platform, name.toUpperCase().replaceAll('-', '_'), platform.accountId),
+  )
 
 beforeAll(async () => {
   platform = await TestPlatform.start({ reconciles: false })

@@ -209,7 +209,8 @@ describe('unused uploads', () => {
       )
       expect(kept).toHaveLength(20)
       // A day later, the housekeeping of serve deletes the rest.
-      await other.db.write((tx) => forgetUnusedUploads(tx, new Date(clock.wallMs() + 1000).toISOString()))
+      const later = new Date(clock.wallMs() + 1000).toISOString()
+      await other.db.write((tx) => forgetUnusedUploads(tx, later, later))
       expect(await other.db.read(listUploadIds)).toEqual([])
     } finally {
       await other.close()

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { z } from 'zod'
-import { checkInput } from '../../../src/api/check-input.ts'
 import { operations } from '../../../src/contract/index.ts'
 import { AppError } from '../../../src/errors.ts'
+import { checkInput } from '../../../src/operations/core/check-input.ts'
 
 /** As in bounded-work.test.ts: twenty times what is allowed on the event loop. */
 const mostCpuMs = 1_000

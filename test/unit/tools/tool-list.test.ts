@@ -97,16 +97,19 @@ describe('the tool list', () => {
       expect(tool.inputSchema.type).toBe('object')
       expect(tool.outputSchema.type).toBe('object')
       for (const { path, node } of nodes(tool.inputSchema)) {
-        if (node.type === 'object') expect(node.additionalProperties, `${tool.name} ${path}`).toBe(false)
+        // The inputs of planned calls: each operation has its own.
+        const isFree = tool.name === 'propose-plan' && path === '.steps[].input'
+        if (node.type === 'object' && !isFree)
+          expect(node.additionalProperties, `${tool.name} ${path}`).toBe(false)
       }
     }
   })
 
-  it('costs a model at most 110 tokens a tool, and 8,320 with everything a client gets but outputs', () => {
+  it('costs a model at most 110 tokens a tool, and 12,000 with everything a client gets but outputs', () => {
     const seen = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
     const withoutOutputs = list.map(({ outputSchema: _outputSchema, ...rest }) => rest)
     expect(encode(JSON.stringify(seen)).length / list.length).toBeLessThanOrEqual(110)
-    expect(encode(JSON.stringify(withoutOutputs)).length).toBeLessThanOrEqual(8_320)
+    expect(encode(JSON.stringify(withoutOutputs)).length).toBeLessThanOrEqual(12_000)
   })
 
   it('shows inputs that reveal secrets only where they are allowed', () => {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { Operation } from '../contract/operation.ts'
-import { AppError } from '../errors.ts'
+import type { Operation } from '../../contract/operation.ts'
+import { AppError } from '../../errors.ts'
 import { maskTokens, shownWord } from './mask-tokens.ts'
 
 const issuesShown = 10

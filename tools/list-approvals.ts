@@ -1,0 +1,13 @@
+import { listApprovals } from '../src/contract/approvals.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: listApprovals,
+  group: 'access',
+  title: 'List approvals',
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  defaults: { limit: 5 },
+  unlistedInputs: ['offset'],
+  point: ({ approvals, pending, total }) =>
+    `${approvals.length} of ${total} approvals, newest first; ${pending} wait.`,
+})

@@ -1,0 +1,11 @@
+import { withdrawApproval } from '../src/contract/approvals.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: withdrawApproval,
+  group: 'access',
+  title: 'Withdraw approval',
+  description: 'Withdraws a pending approval that you requested, so that it cannot run.',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  point: ({ approvalId }) => `${approvalId} is withdrawn.`,
+})
