@@ -185,6 +185,13 @@ export interface Isolation {
   reason?: string
 }
 
+/** Something that an engine keeps for an environment; null: for one that it does not name. */
+export interface OwnedThing {
+  kind: 'container' | 'image' | 'volume'
+  name: string
+  appEnvId: string | null
+}
+
 /** A restore of a database. */
 export interface RestoreSpec {
   restoreId: string
@@ -276,6 +283,9 @@ export interface Engine {
   listeners?(name: string): Promise<ListenerReading | null>
   /** Removes the volumes, networks and files of a deleted environment. */
   purge(appEnvId: string): Promise<void>
+
+  /** Everything of this installation that belongs to an environment. Needs no `open`. */
+  owned?(): Promise<OwnedThing[]>
 
   /** Calls back when something may have changed. Only a hint; `list` is authoritative. */
   watch(onChange: (name: string) => void): () => void

@@ -103,11 +103,14 @@ export function namesOf({ host, publicUrl }: Config): ServerNames {
   return { host, installationName: publicUrl === undefined ? undefined : new URL(publicUrl).hostname }
 }
 
-export async function readinessOf({ db, home, membership }: Platform, { reconciler, gateway }: Started) {
+export async function readinessOf(
+  { db, home, membership, reserve }: Platform,
+  { reconciler, gateway }: Started,
+) {
   const problems = [
     reconciler ? reconciler.problem : 'The platform is still starting.',
     gateway && !gateway.link.isUp ? 'The gateway does not answer.' : null,
-    homeProblem(home.dir),
+    reserve.problem ?? homeProblem(home.dir),
     await storeProblem(db, membership.isShared),
   ].filter((problem) => problem !== null)
   return { ready: problems.length === 0, problems }

@@ -18,6 +18,7 @@ import { MetricStore } from '../metrics/store.ts'
 import type { Builder } from '../regions/ports.ts'
 import { type Home, lockHome, openHome } from '../store/data-directory.ts'
 import type { Db } from '../store/db.ts'
+import { DiskReserve, spendReserve } from '../store/disk-reserve.ts'
 import { firstStart } from '../store/first-start.ts'
 import type { Membership } from '../store/membership.ts'
 import { joinStore } from '../store/open.ts'
@@ -42,6 +43,7 @@ export interface Platform {
   installationId: string
   accountId: string
   db: Db
+  reserve: DiskReserve
   /** Its place among the control planes that share the store. */
   membership: Membership
   secrets: RefreshingSecretBox
@@ -80,7 +82,8 @@ export async function openPlatform(
   onReplaced: (reason: string) => void,
 ): Promise<Platform> {
   const clock = systemClock
-  const home = openHome(config.home)
+  // After a crash on a full disk, the reserve lets the platform start, read-only.
+  const home = openHome(config.home, () => spendReserve(config.home))
   const unlock = lockHome(config.home)
   try {
     const { db, membership } = await joinStore(config, home, { clock, log, onReplaced })
@@ -102,6 +105,7 @@ export async function openPlatform(
     const metrics = new MetricStore({ dir: home.metrics, periodMs: periodAt(config.clockScale), log })
     return {
       ...{ config, clock, log, home, db, membership, logs, metrics },
+      reserve: new DiskReserve(config.home),
       readings: regionMetrics({ config, db, clock, metrics }),
       ...opened,
       uploads: createUploadStore({ files }),

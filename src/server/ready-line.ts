@@ -46,7 +46,9 @@ export function printReady(
       const where = regions.length > 1 ? `${region}: ` : ''
       return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
     }),
-    ...regionProblems(platform, started).map((problem) => `  WARNING   ${problem}`),
+    ...[platform.reserve.problem, ...regionProblems(platform, started)].flatMap((problem) =>
+      problem === null ? [] : [`  WARNING   ${problem}`],
+    ),
     // Only the control plane that made the installation has it.
     ...(existsSync(facts.adminTokenFile) ? [`  Token     in ${facts.adminTokenFile}`] : []),
     '',

@@ -184,9 +184,9 @@ function operationRunner(
   started: Started,
   { work, tokenUses, sources }: { work: SharedWork; tokenUses: TokenUses; sources: DataSources },
 ): OperationRunner {
-  const { db, clock, secrets, membership, nodeName } = platform
+  const { clock, secrets, membership, nodeName } = platform
   return createRunner({
-    db,
+    db: platform.reserve.guard(platform.db),
     clock,
     secrets,
     sources: sources.all,

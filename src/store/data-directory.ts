@@ -28,12 +28,12 @@ export interface Home {
 // folder.
 const longestSocketPath = 100
 
-/** Creates the folders of the data directory, private to their owner. */
-export function openHome(dir: string): Home {
+/** Creates the folders of the data directory, private to their owner. `makeRoom`: false if a full disk stays full. */
+export function openHome(dir: string, makeRoom: () => boolean = () => false): Home {
   const run = path.join(dir, 'run')
   try {
     for (const folder of [dir, run, path.join(dir, 'builds')]) makeFolder(folder)
-    probeSpace(path.join(run, `probe-${process.pid}`))
+    probeOrMakeRoom(path.join(run, `probe-${process.pid}`), makeRoom)
   } catch (cause) {
     throw new AppError('unavailable', `The data directory ${dir} cannot be written`, {
       details: `${(cause as NodeJS.ErrnoException).code ?? 'error'}: choose a folder you own with LONGSHORE_HOME, or fix its permissions and free space.`,
@@ -68,6 +68,16 @@ function probeSpace(file: string): void {
     writeFileSync(file, Buffer.alloc(64 * 1024))
   } finally {
     rmSync(file, { force: true })
+  }
+}
+
+function probeOrMakeRoom(file: string, makeRoom: () => boolean): void {
+  try {
+    probeSpace(file)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if ((code !== 'ENOSPC' && code !== 'EDQUOT') || !makeRoom()) throw error
+    probeSpace(file)
   }
 }
 

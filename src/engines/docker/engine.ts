@@ -27,6 +27,7 @@ import { ContainerList } from './list.ts'
 import { readListeners } from './listeners.ts'
 import { engineTime, linesAfter, readLogLines } from './logs.ts'
 import { buildContainerPrefix, label } from './names.ts'
+import { ownedThings } from './owned-things.ts'
 import { pullImage } from './pull.ts'
 import { changeDatabasePassword, dumpDatabase, loadDatabase } from './run-database-tool.ts'
 import { removeLeftContainers } from './secrets.ts'
@@ -60,6 +61,10 @@ class DockerEngine implements Engine {
     this.volumes = new VolumeArchives(options.installationId, docker)
     this.#nodeName = options.nodeName ?? os.hostname()
     this.#containers = new ContainerList(options.installationId, this.#nodeName)
+  }
+
+  async owned() {
+    return ownedThings((await this.#connected()).docker, this.#options.installationId)
   }
 
   isolation(): Isolation {

@@ -29,6 +29,7 @@ import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from '.
 import { hostPath } from './host-runtimes.ts'
 import { ImagePaths } from './image-paths.ts'
 import { ImageStore, type ProcessImage } from './image-store.ts'
+import { ownedFolders } from './owned-folders.ts'
 import { SupervisorClient } from './supervisor/client.ts'
 import { ContainerLogReader } from './supervisor/container-log.ts'
 import type { ContainerRecord } from './supervisor/protocol.ts'
@@ -70,6 +71,8 @@ class ProcessEngine implements Engine {
   readonly #clock: Clock
   readonly #nodeImage: string | null
   readonly #watchers = new Set<(name: string) => void>()
+
+  readonly owned = () => ownedFolders(this.#files, this.#images)
 
   constructor({ home, clock, log, supervisorEntry, nodeImage }: ProcessEngineOptions) {
     this.#files = engineFiles(home)

@@ -46,6 +46,7 @@ export function createProgram(cli: Cli, done: Done): CliCommand {
   addInstallationCommands(program, cli, done)
   addClientCommands(program, cli, done)
   addStoreCommands(program, cli, done)
+  addCheckCommands(program, cli, done)
   addRowCommands(program, cli, done)
   addExamples(program)
   return program
@@ -195,6 +196,18 @@ function addStoreCommands(program: CliCommand, cli: Cli, done: Done): void {
         cli.env,
       ),
     )
+}
+
+/** Commands that examine an installation and change nothing. */
+function addCheckCommands(program: CliCommand, cli: Cli, done: Done): void {
+  program
+    .command('doctor')
+    .summary('list what no record owns: containers, images, volumes, logs, files')
+    .description(
+      'Lists containers, images, volumes, logs, measurements, uploads and backups on this machine that no record of the installation owns. Changes nothing; works while the platform is running.',
+    )
+    .note('Exit code: 0 nothing was found, 1 something was, 2 wrong call.')
+    .runs(cli, done, async () => (await import('./doctor.ts')).runDoctor({ json: cli.json }, cli.env))
   nounOf(program, 'audit', 'who did what; check that the audit log is intact, undo a change')
     .command('verify')
     .description(

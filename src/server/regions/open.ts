@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { RegionSetting } from '../../config/regions.ts'
 import { createDockerEngine } from '../../engines/docker/engine.ts'
 import { dockerSocketAnswers } from '../../engines/docker/socket.ts'
-import type { Engine } from '../../engines/engine.ts'
+import type { Engine, OwnedThing } from '../../engines/engine.ts'
 import { createProcessEngine } from '../../engines/process/engine.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -72,6 +72,27 @@ export async function endContainers(around: EngineOptions): Promise<{ ended: num
     }
   }
   return { ended, problems }
+}
+
+/** What the engines of this machine keep for environments; `problems` of those that could not be queried. */
+export async function ownedByEngines(
+  around: EngineOptions,
+): Promise<{ owned: OwnedThing[]; problems: AppError[] }> {
+  const owned: OwnedThing[] = []
+  const problems: AppError[] = []
+  for (const one of await listRegionEngines(around.db)) {
+    if (one.engine === 'kubernetes' || (around.isShared && one.node !== around.nodeName)) continue
+    const engine = createEngine(one, around)
+    try {
+      owned.push(...((await engine.owned?.()) ?? []))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      problems.push(error)
+    } finally {
+      await engine.close()
+    }
+  }
+  return { owned, problems }
 }
 
 async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {
