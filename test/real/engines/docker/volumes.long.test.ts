@@ -61,6 +61,20 @@ describe.skipIf(!dockerAvailable)(title, () => {
     for (const { appEnvId } of [from, into]) await fixture.engine.purge(appEnvId)
   })
 
+  it('are removed with their environment and its image while a backup is read', async () => {
+    const appEnvId = `env_${randomId()}`
+    const dockerfile = 'FROM scratch\nCOPY keep /keep\nCMD ["/none"]\n'
+    const { image } = await fixture.build({ Dockerfile: dockerfile, keep: 'x' }, { appEnvId })
+    const spec = { ...volume(image), appEnvId }
+    const reading = fixture.engine.volumes!.dump(spec, never)[Symbol.asyncIterator]()
+    expect((await reading.next()).done).toBe(false)
+    // The container that holds the volume for the backup is of the image.
+    await fixture.engine.purge(appEnvId)
+    const left = (await fixture.engine.owned?.())?.filter((one) => one.appEnvId === appEnvId)
+    expect(left).toEqual([])
+    await reading.return?.()
+  })
+
   it('is copied and restored although the image has no program and no such folder', async () => {
     const dockerfile = 'FROM scratch\nCOPY keep /keep\nCMD ["/none"]\n'
     const { image } = await fixture.build({ Dockerfile: dockerfile, keep: 'x' })
