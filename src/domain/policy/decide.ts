@@ -165,3 +165,13 @@ export function decisionShown(decision: Decision | null): PolicyDecision {
   const { effect = 'allow', ruleId = null, message = null, mode = 'enforce', budgets = [] } = decision ?? {}
   return { effect, ruleId, message, mode, budgets }
 }
+
+/** Asks any person for a call that looks like a loop. */
+export function loopDecision(message: string): Decision {
+  return {
+    ...{ effect: 'ask', by: 'rule', ruleId: 'loop-breaker', message, mode: 'enforce' },
+    budgets: [],
+    warnings: [],
+    approvers: approversOf([]),
+  }
+}

@@ -1,9 +1,10 @@
 import type { Impact } from '../../contract/impact.ts'
 import type { Target } from './access-targets.ts'
+import { backAndForth } from './back-and-forth.ts'
 import type { Call } from './call.ts'
 import type { Context, Handler, Outcome } from './handler.ts'
 import { completeImpact, type IsUndoable } from './impact.ts'
-import type { PolicyGate } from './policy-gate.ts'
+import { type PolicyGate, withLoop } from './policy-gate.ts'
 import type { Trace } from './refusal-audit.ts'
 import type { Ruling } from './ruling.ts'
 
@@ -36,7 +37,8 @@ export async function decided(
   outcome: Outcome<unknown>,
 ): Promise<Ruling> {
   const impact: Impact = await completeImpact(context, target, outcome, isUndoable)
-  const ruling = await gate.decide(context, call, target, { outcome, impact })
+  const policies = await gate.decide(context, call, target, { outcome, impact })
+  const ruling = withLoop(policies, await backAndForth(context, outcome.change))
   trace.ruling = ruling
   if (!call.dryRun) await gate.require(ruling, context, call)
   return ruling

@@ -2,7 +2,13 @@ import type { Impact } from '../../contract/impact.ts'
 import type { PolicyContent } from '../../contract/policy.ts'
 import { chargesOf, withUnits } from '../../domain/policy/budgets.ts'
 import { type PolicyCall, successKey } from '../../domain/policy/call.ts'
-import { type CompiledPolicy, compilePolicy, type Decision, decide } from '../../domain/policy/decide.ts'
+import {
+  type CompiledPolicy,
+  compilePolicy,
+  type Decision,
+  decide,
+  loopDecision,
+} from '../../domain/policy/decide.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { findPolicy, findUsage, saveUsage } from '../../store/repositories/policies.ts'
@@ -130,6 +136,14 @@ function rulingOf(facts: PolicyCall, decisions: readonly Decision[]): Omit<Rulin
   const shown = enforced && enforced.effect !== 'allow' ? enforced : all
   const warnings = decisions.flatMap(({ warnings: ids }) => ids).map((id) => warningOf(id, budgets))
   return { facts, enforced, shown: shown && { ...shown, budgets }, warnings }
+}
+
+/** A field that is set back and forth asks, whatever the policies allow. */
+export function withLoop(ruling: Ruling, field: string | null): Ruling {
+  const { enforced } = ruling
+  if (field === null || (enforced && enforced.effect !== 'allow')) return ruling
+  const decision = loopDecision(`${field} was set back and forth three times within an hour.`)
+  return { ...ruling, enforced: decision, shown: { ...decision, budgets: ruling.shown?.budgets ?? [] } }
 }
 
 function warningOf(id: string, budgets: Decision['budgets']): string {

@@ -34,6 +34,7 @@ import { impact } from './070-impact.ts'
 import { pendingAuthors } from './071-pending-authors.ts'
 import { tokenAccess } from './072-token-access.ts'
 import { policies } from './073-policies.ts'
+import { failedWrites } from './074-failed-writes.ts'
 import { approvals } from './080-approvals.ts'
 import type { Migration } from './migration.ts'
 
@@ -74,5 +75,6 @@ export const migrations: readonly Migration[] = [
   pendingAuthors,
   tokenAccess,
   policies,
+  failedWrites,
   approvals,
 ]

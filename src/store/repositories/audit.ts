@@ -225,6 +225,26 @@ export async function listDecidedWrites(
   }))
 }
 
+const mostRecent = 20
+
+/** The latest changes of an object since a time, newest first. */
+export async function listRecentChanges(
+  tx: Tx,
+  { objectType, objectId, since }: { objectType: string; objectId: string; since: string },
+): Promise<StoredAuditEntry[]> {
+  const rows = await tx
+    .selectFrom('audit_log')
+    .selectAll()
+    .where('object_id', '=', objectId)
+    .where('object_type', '=', objectType)
+    .where('outcome', '=', 'done')
+    .where('at', '>=', since)
+    .orderBy('seq', 'desc')
+    .limit(mostRecent)
+    .execute()
+  return rows.map(entryOf)
+}
+
 export type DecidedWrite = Pick<
   StoredAuditEntry,
   'entryId' | 'at' | 'operation' | 'objectId' | 'surface' | 'tokenId' | 'agent' | 'impact'
