@@ -73,6 +73,7 @@ export class TestPlatform {
   admin!: TestUser
   sessions!: ConsoleSessions
   runner!: OperationRunner
+  readonly secondRunner = () => this.#runner(this.options)
   reconciler: Reconciler | null = null
   #newReconciler!: () => Reconciler
   alerting!: Alerting

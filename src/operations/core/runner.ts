@@ -47,7 +47,7 @@ export function createRunner(given: RunnerDeps): OperationRunner {
   const deps: Deps = { ...given, byId, gate: new PolicyGate(given.installation.policy) }
   const refusals = new RefusalAudit(deps)
   const responses = new KeptResponses(deps)
-  const failures = new WriteFailures({ refusals, onAsk: (call) => askPeople(deps, responses, call) })
+  const failures = new WriteFailures({ ...deps, refusals, onAsk: (call) => askPeople(deps, responses, call) })
 
   async function run(call: Call): Promise<Reply> {
     const handler = byId.get(call.operation.id)

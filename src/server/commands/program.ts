@@ -12,6 +12,7 @@ import { addLogsCommand } from '../../cli/logs/command.ts'
 import { addMcpDoctorCommand } from '../../cli/mcp/doctor.ts'
 import { addMcpInstallCommand } from '../../cli/mcp/install.ts'
 import { addToolPolicyFlags } from '../../cli/mcp/tool-policy-flags.ts'
+import { addPolicyCommands } from '../../cli/policy.ts'
 import { addProbeCommand } from '../../cli/probe.ts'
 import { addRegionCheckCommand } from '../../cli/region-check.ts'
 import { addExamples } from '../../cli/rows/examples.ts'
@@ -83,6 +84,8 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   addAgentCommands(nounOf(program, 'agents', 'agents: list, pause and resume all of them'), cli, done)
   addApprovalCommands(
     nounOf(program, 'approvals', 'changes that wait for a decision: list, show, approve, deny'),
+  addPolicyCommands(
+    nounOf(program, 'policy', 'policy of an account: show, set, test, enforce, observe'),
     cli,
     done,
   )

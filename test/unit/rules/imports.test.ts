@@ -137,8 +137,16 @@ const portFiles: Record<string, readonly string[]> = {
   ],
   builds: ['src/builds/content.ts'],
   client: ['src/client/http-send.ts'],
-  // What source needs, also before it is uploaded.
-  domain: ['src/domain/apps/detect-preset.ts', 'src/domain/apps/source-facts.ts'],
+  domain: [
+    // What source needs, also before it is uploaded.
+    'src/domain/apps/detect-preset.ts',
+    'src/domain/apps/source-facts.ts',
+    // `policy test` decides offline with the same code.
+    'src/domain/policy/call.ts',
+    'src/domain/policy/decide.ts',
+    'src/domain/policy/starting.ts',
+    'src/domain/policy/validate.ts',
+  ],
   engines: [
     'src/engines/engine.ts',
     'src/engines/line-splitter.ts',
