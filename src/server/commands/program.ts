@@ -84,6 +84,9 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
   addAgentCommands(nounOf(program, 'agents', 'agents: list, pause and resume all of them'), cli, done)
   addApprovalCommands(
     nounOf(program, 'approvals', 'changes that wait for a decision: list, show, approve, deny'),
+    cli,
+    done,
+  )
   addPolicyCommands(
     nounOf(program, 'policy', 'policy of an account: show, set, test, enforce, observe'),
     cli,

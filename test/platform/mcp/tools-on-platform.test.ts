@@ -68,6 +68,7 @@ const workingInput: Record<string, Arguments> = {
   },
   'update-account': () => ({ ...account(), memberEnvAccessEnabled: false }),
   'list-audit': account,
+  'explain-policy': async () => ({ operation: 'create-app', input: { ...account(), name: 'x', port: 8080 } }),
   'explain-access': async () => ({ appEnvId: (await platform.makeEnvironment()).appEnvId }),
   'undo-change': async () => {
     const { token } = platform.admin

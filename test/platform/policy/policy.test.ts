@@ -96,12 +96,12 @@ describe('a policy', () => {
     expect(answers).toEqual([denied, denied, denied, denied, [403, 'This operation needs a user token']])
   })
 
-  it('asks: without approvals the write is refused, and a dry run needs none', async () => {
+  it('asks: the write waits, changes nothing, and a dry run needs no approval', async () => {
     const { appEnvId } = await platform.makeEnvironment()
     const agent = await agentToken()
     await setPolicy({ rules: [{ id: 'review', effect: 'ask', who: agents }] })
     const asked = await setVariable(agent, appEnvId)
-    expect([asked.status, asked.json.error]).toEqual([403, 'Approval required'])
+    expect([asked.status, asked.json]).toMatchObject([202, { status: 'pending', ruleId: 'review' }])
     expect((await setVariable(agent, appEnvId, dry)).json.policy).toMatchObject({
       effect: 'ask',
       ruleId: 'review',
