@@ -52,6 +52,7 @@ export function addOperationRoutes(
           surface: inConsole ? 'console' : surface,
           ...headers,
           ...(input.waitSeconds ? { signal: untilGone(reply, stopping.signal) } : {}),
+          clientAddress: request.ip,
           requestedUrl: requestedUrl(request.headers),
         })
         if (inConsole && isRead(row) && notModified(request, reply, answer.body))

@@ -16,6 +16,8 @@ export function sendInside(app: FastifyInstance, limitMs = longestMs): HttpSend 
       method: method as InjectOptions['method'],
       url,
       headers,
+      // `/mcp` passes on the address of its own caller.
+      remoteAddress: headers['x-forwarded-for'] ?? '127.0.0.1',
       ...(body === null ? {} : { payload: body }),
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     })

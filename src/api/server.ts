@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, type Server as NetServer, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { HttpSend } from '../client/http-send.ts'
 import type { Operation } from '../contract/operation.ts'
@@ -21,6 +21,7 @@ import { beginFairly, noteConnect } from './fair-queue.ts'
 import { hostCheck } from './host-check.ts'
 import { addMcpRoute } from './mcp-route.ts'
 import { addOAuthRoutes } from './oauth-routes.ts'
+import { openSocket } from './open-socket.ts'
 import { openapiText } from './openapi.ts'
 import { addOperationRoutes } from './operation-routes.ts'
 import { addPeerRoute } from './peer-route.ts'
@@ -78,6 +79,11 @@ interface ApiAddress {
 export interface ApiServer {
   /** Binds; port 0 picks a free port. Throws `AppError` if the port is taken or the address is not local. */
   listen(port: number): Promise<ApiAddress>
+  /**
+   * Also serves the owner's programs on a Unix socket, whose word about the client is believed: the gateway passes on
+   * requests that it got for this server.
+   */
+  listenAt(socketPath: string): Promise<void>
   /** Stops accepting, lets requests in flight finish for `closeGraceMs`, then closes the others. */
   close(): Promise<void>
   /** The listening address; null before `listen` and after `close`. */
@@ -105,7 +111,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
-    trustProxy: (address: string) => proxies.has(plainAddress(address)),
+    // A Unix socket has no address.
+    trustProxy: (address?: string) => !address || proxies.has(plainAddress(address)),
     // Requests on open connections are still served during close; the response closes the connection.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 256 },
@@ -231,6 +238,7 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
 function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
   const server: Server = app.server
   let closing: Promise<void> | undefined
+  let socket: NetServer | undefined
   const address = (): ApiAddress | null => {
     const bound = server.address() as AddressInfo | null
     if (bound === null) return null
@@ -249,7 +257,11 @@ function serverOf(app: FastifyInstance, options: ApiServerOptions): ApiServer {
       }
       return address()!
     },
+    async listenAt(socketPath) {
+      socket = await openSocket(server, socketPath)
+    },
     close() {
+      socket?.close()
       closing ??= closeWithin(app, options.closeGraceMs ?? 10_000)
       return closing
     },

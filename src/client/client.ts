@@ -41,6 +41,8 @@ interface ClientOptions {
   agentSession?: string | undefined
   /** Host and port at which the original caller reached the platform, if this client calls on their behalf. */
   forwardedHost?: string | undefined
+  /** Address of the own caller, for requests inside a process. */
+  forwardedFor?: string | undefined
   /** How requests are sent; undici by default. */
   fetchImpl?: HttpSend
 }
@@ -84,6 +86,7 @@ function commonHeaders(options: ClientOptions): Record<string, string> {
   const headers: Record<string, string> = { accept: 'application/json', 'longshore-surface': options.surface }
   if (options.agentSession !== undefined) headers['longshore-session'] = options.agentSession
   if (options.forwardedHost !== undefined) headers['x-forwarded-host'] = options.forwardedHost
+  if (options.forwardedFor !== undefined) headers['x-forwarded-for'] = options.forwardedFor
   if (options.token === null) return headers
   // A token with whitespace is a pasting mistake; keep it out of the header and of the message.
   if (!/^[\x21-\x7e]{1,4096}$/.test(options.token)) {

@@ -29,6 +29,8 @@ const auditEntry = z.object({
   sessionId: z.string().nullable(),
   /** Trace of the call, as in the request log; null in entries of an older version. */
   traceId: z.string().nullable(),
+  /** Address of the client, by the word of trusted proxies; null in entries of an older version. */
+  clientAddress: z.string().nullable(),
   operation: z.string(),
   objectType: z.string(),
   objectId: z.string(),

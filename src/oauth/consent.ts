@@ -171,6 +171,7 @@ export class ConsentService {
       {
         ...{ at: now, accountId: null, principal: userId, surface: 'console' },
         ...{ sessionId: null, traceId: null, agent: null, undid: null, approvalId: null, impact: null },
+        clientAddress: null,
         tokenId: token.tokenId,
         operation: 'authorize-client',
         objectType: 'token',

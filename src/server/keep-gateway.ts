@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { connectGateway, type GatewayLink } from '../gateway/control/client.ts'
+import type { Route } from '../gateway/control/protocol.ts'
 import { ensureGateway } from '../gateway/control/spawn.ts'
 import { LogMasks } from '../regions/logs/masks.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
@@ -48,6 +49,7 @@ export async function keepGateway(
     build: buildId,
     clock,
     log,
+    ownRoute: platformRoute(config, home.apiSocket),
     on: {
       desired: (appEnvId, containers) => {
         measuring.figures.desired(appEnvId, containers)
@@ -96,4 +98,19 @@ function urlHost(host: string): string {
 function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host
+}
+
+/** Console, API, `/mcp` and OAuth under the host of LONGSHORE_PUBLIC_URL; null without one. */
+function platformRoute({ publicUrl }: Platform['config'], apiSocket: string): Route | null {
+  if (publicUrl === undefined) return null
+  return {
+    appEnvId: 'platform',
+    envName: 'platform',
+    kind: 'app',
+    host: new URL(publicUrl).hostname,
+    state: 'serving',
+    containers: [{ name: 'api', host: apiSocket, port: 0, draining: false }],
+    problem: 'The platform is starting.',
+    scaling: null,
+  }
 }

@@ -117,6 +117,7 @@ async function startControlPlane(
   let begun: Awaited<ReturnType<typeof begin>>
   try {
     started.apiUrl = (await api.listen(config.port)).url
+    if (config.publicUrl !== undefined) await api.listenAt(platform.home.apiSocket)
     begun = await begin(platform, started, measuring, work)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))

@@ -22,6 +22,8 @@ export interface Home {
   /** Address and token file of the running `serve`, for the client commands. */
   serveFile: string
   gatewaySocket: string
+  /** The API for the gateway, which passes on requests to LONGSHORE_PUBLIC_URL. */
+  apiSocket: string
 }
 
 // A Unix socket path has at most about 107 bytes; for a longer path the socket gets its own folder in the temp
@@ -51,6 +53,7 @@ export function openHome(dir: string, makeRoom: () => boolean = () => false): Ho
     dataKeyFile: path.join(run, 'data-key'),
     serveFile: path.join(run, 'serve.json'),
     gatewaySocket: socketPath(dir, path.join(run, 'gateway.sock')),
+    apiSocket: socketPath(dir, path.join(run, 'api.sock')),
   }
 }
 

@@ -134,6 +134,7 @@ export interface Tables {
     decision: string | null
     /** The approval that the call ran by. */
     approval_id: string | null
+    client_address: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }

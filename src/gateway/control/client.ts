@@ -31,6 +31,8 @@ interface GatewayLinkOptions {
   build: string
   clock: Clock
   log: Log
+  /** A route beside those of environments, whose traffic is not reported. */
+  ownRoute?: Route | null
   on: GatewayEvents
 }
 
@@ -66,8 +68,10 @@ export class GatewayLink {
   setRoutes(routes: readonly Route[]): void {
     this.#knowsAll = true
     this.#routes.clear()
-    for (const route of routes) this.#routes.set(route.appEnvId, route)
-    this.#send({ type: 'routes', routes: [...routes] })
+    const { ownRoute } = this.#options
+    const all = ownRoute ? [...routes, ownRoute] : [...routes]
+    for (const route of all) this.#routes.set(route.appEnvId, route)
+    this.#send({ type: 'routes', routes: all })
   }
 
   /** Adds or changes one route. */
@@ -138,12 +142,16 @@ export class GatewayLink {
         on.unreachable?.(message.appEnvId, message.container)
         return
       case 'traffic':
-        on.traffic?.(message.samples)
+        on.traffic?.(message.samples.filter((one) => this.#isReported(one)))
         return
       case 'requests':
-        on.requests?.(message.batches)
+        on.requests?.(message.batches.filter((one) => this.#isReported(one)))
         return
     }
+  }
+
+  #isReported({ appEnvId }: { appEnvId: string }): boolean {
+    return appEnvId !== this.#options.ownRoute?.appEnvId
   }
 
   #send(message: ToGateway): void {

@@ -11,6 +11,7 @@ import type { RequestBatch, RequestLogMode } from './request-record.ts'
 export interface RouteContainer {
   /** Name of the container, its identifier on both sides. */
   name: string
+  /** An address, or the path of a Unix socket. */
   host: string
   port: number
   /** No new requests; the gateway reports `drained` when the last one is done. */

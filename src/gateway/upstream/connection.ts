@@ -50,8 +50,7 @@ export class UpstreamConnection {
     this.#user = user
     this.keepAliveMs = keepAliveMs
     const socket = net.connect({
-      host: pool.host,
-      port: pool.port,
+      ...(pool.host.startsWith('/') ? { path: pool.host } : { host: pool.host, port: pool.port }),
       noDelay: true,
       allowHalfOpen: true,
       onread: { buffer: readBuffer, callback: (length) => this.#read(length) },

@@ -59,6 +59,7 @@ export function createSecretEntry(deps: { db: Db; clock: Clock; runner: Operatio
         token: code,
         credential: 'secret-link',
         surface: 'link',
+        clientAddress: address,
         traceparent: newTraceparent(),
         idempotencyKey: null,
         dryRun: false,

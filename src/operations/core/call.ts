@@ -23,6 +23,8 @@ export interface Call extends StepCall {
   agentSession?: string | undefined
   /** How the agent names itself; recorded like `surface`. */
   agent?: string | undefined
+  /** By the word of trusted proxies. */
+  clientAddress?: string | undefined
   /** The span of this call in its trace (W3C Trace Context). */
   traceparent: string
   idempotencyKey: string | null

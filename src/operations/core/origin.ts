@@ -3,12 +3,14 @@ import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** Where a call came from, as an audit entry records it. */
-export function originOf({ token }: Caller, { surface, agentSession, agent, traceparent, approval }: Call) {
+export function originOf({ token }: Caller, call: Call) {
+  const { surface, agentSession, agent, traceparent, approval, clientAddress } = call
   return {
     surface,
     tokenId: token.tokenId || null,
     sessionId: agentSession ?? null,
     traceId: traceIdOf(traceparent),
+    clientAddress: clientAddress || null,
     approvalId: approval ?? null,
     agent: token.agent ?? agent ?? null,
   }

@@ -27,6 +27,7 @@ import { otherRegion } from './047-other-region.ts'
 import { runSeen } from './048-run-seen.ts'
 import { servedFrom } from './049-served-from.ts'
 import { keptRuns } from './050-kept-runs.ts'
+import { auditClient } from './054-audit-client.ts'
 import { removals } from './056-removals.ts'
 import { alertFlapping } from './060-alert-flapping.ts'
 import { oauthStepUp } from './063-oauth-step-up.ts'
@@ -68,6 +69,7 @@ export const migrations: readonly Migration[] = [
   runSeen,
   servedFrom,
   keptRuns,
+  auditClient,
   removals,
   alertFlapping,
   oauthStepUp,

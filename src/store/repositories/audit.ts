@@ -28,6 +28,8 @@ interface AuditEntry {
   sessionId: string | null
   /** The trace of the call; null in entries of an older version. */
   traceId: string | null
+  /** The address of the client, by the word of trusted proxies; null in entries of an older version. */
+  clientAddress: string | null
   /** The agent: as it signed in with OAuth, else as it names itself; null for other callers and in older entries. */
   agent: string | null
   /** For an undo: the entry that it undid. */
@@ -75,6 +77,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     token_id: entry.tokenId,
     session_id: entry.sessionId,
     trace_id: entry.traceId,
+    client_address: entry.clientAddress,
     agent: entry.agent,
     undid: entry.undid,
     approval_id: entry.approvalId,
@@ -129,6 +132,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.approval_id === null ? [] : [{ approval: row.approval_id }]),
     ...(row.impact === null ? [] : [{ impact: row.impact }]),
     ...(row.decision === null ? [] : [{ decision: row.decision }]),
+    ...(row.client_address === null ? [] : [{ client: row.client_address }]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
@@ -265,6 +269,7 @@ function entryOf(row: Row): StoredAuditEntry {
     tokenId: row.token_id,
     sessionId: row.session_id,
     traceId: row.trace_id,
+    clientAddress: row.client_address,
     agent: row.agent,
     undid: row.undid,
     approvalId: row.approval_id,

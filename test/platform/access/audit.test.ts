@@ -53,6 +53,7 @@ describe('list-audit', () => {
       objectType: 'app-env',
       objectId: appEnvId,
       outcome: 'done',
+      clientAddress: '127.0.0.1',
     })
     expect(entry.changes.map((change: { path: string }) => change.path)).toEqual([
       'envVars.TOKEN',

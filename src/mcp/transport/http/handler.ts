@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bearerToken } from '../../../bearer-token.ts'
+import { clientAddressOf } from '../../../client-address.ts'
 import { newAgentSession } from '../../../client/client.ts'
 import { processQuestionStates, type QuestionStates } from '../../policy/questions.ts'
 import { isHttpOf2026 } from '../era.ts'
@@ -128,7 +129,11 @@ class McpEndpoint {
     if (principal !== null && typeof principal !== 'string') return refuse(req, res, principal)
     const toolPolicy = this.#tools.toolPolicyOf(req, agent.limits)
     if ('status' in toolPolicy) return refuse(req, res, toolPolicy)
-    const caller = { token, principal, toolPolicy, declined, host: req.headers.host }
+    const caller = {
+      ...{ token, principal, toolPolicy, declined },
+      host: req.headers.host,
+      address: clientAddressOf(req),
+    }
     if (req.method === 'POST') return this.#post(req, res, caller)
     const session = this.#sessionOf(req, caller)
     if (session === null) return refuse(req, res, wrongMethod)

@@ -28,6 +28,8 @@ export interface HttpCaller {
   /** Scopes that the person left out at the sign-in of the agent. */
   declined?: readonly Scope[] | undefined
   host: string | undefined
+  /** The address of the client. */
+  address?: string | undefined
   /** Name of the session in the audit log; stateless requests have none. */
   agentSession?: string | undefined
 }
@@ -104,7 +106,7 @@ export class HttpTools {
   }
 
   async #callTool(call: IncomingCall, caller: HttpCaller): Promise<ToolResult> {
-    const { token, toolPolicy, host, agentSession } = caller
+    const { token, toolPolicy, host, address, agentSession } = caller
     const { clock, log, apiUrl, send } = this.#options
     const client = createClient({
       url: apiUrl(),
@@ -112,6 +114,7 @@ export class HttpTools {
       surface: 'mcp',
       agentSession,
       forwardedHost: host,
+      forwardedFor: address,
       ...(send && { fetchImpl: send }),
     })
     const traceparent = spanIn(call.traceparent)
