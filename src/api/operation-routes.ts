@@ -9,7 +9,7 @@ import { checkInput } from '../operations/core/check-input.ts'
 import { shownWord } from '../operations/core/mask-tokens.ts'
 import { type SpanSink, spanIds } from '../trace.ts'
 import { callHeaders } from './authenticate.ts'
-import { type CredentialReader, notModified } from './console-credential.ts'
+import { type CredentialReader, isHttps, notModified } from './console-credential.ts'
 import { type BodyLimits, hasBody, readJsonBody, refuseHostileText } from './json-body.ts'
 import { type Query, queryReader } from './query-input.ts'
 
@@ -99,7 +99,9 @@ function traced(spans: SpanSink | undefined, { id, method, path }: Operation, gi
 /** The address at which the caller reached this server; `/mcp` passes on that of its own caller. */
 function requestedUrl(headers: IncomingHttpHeaders): string | undefined {
   const name = headers['x-forwarded-host'] ?? headers.host
-  return typeof name === 'string' && hostNameOf(name) !== null ? `http://${name.toLowerCase()}` : undefined
+  return typeof name === 'string' && hostNameOf(name) !== null
+    ? `${isHttps(headers) ? 'https' : 'http'}://${name.toLowerCase()}`
+    : undefined
 }
 
 /** Fails the start for a row without a policy, with a loose input or a duplicate address. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../../src/client/client.ts'
 import { requestDeployStorageKey } from '../../../src/contract/deployments.ts'
 import { MailServer } from '../../../testkit/alerting/mail-server.ts'
+import { get } from '../../../testkit/gateway/harness.ts'
 import { makeFunction } from '../../../testkit/platform/deploy.ts'
 import { Installation } from '../../../testkit/platform/installation.ts'
 
@@ -17,9 +18,11 @@ describe('LONGSHORE_HOST 0.0.0.0', () => {
   let mail: MailServer
   let base = ''
   let appEnvId = ''
+  let front = 0
   beforeAll(async () => {
     mail = await MailServer.start()
-    const { api } = await installation.start({ LONGSHORE_SMTP_URL: mail.url })
+    const { api, gateway } = await installation.start({ LONGSHORE_SMTP_URL: mail.url })
+    front = Number(new URL(gateway).port)
     base = `http://localhost:${new URL(api).port}`
     ;({ appEnvId } = await makeFunction(installation, 'far'))
   })
@@ -33,6 +36,17 @@ describe('LONGSHORE_HOST 0.0.0.0', () => {
     const { uploadUrl } = await client.call(requestDeployStorageKey, { appEnvId })
     expect(uploadUrl.startsWith(`${base}/uploads/`), uploadUrl).toBe(true)
     expect((await fetch(uploadUrl, { method: 'PUT', body: 'x' })).status).toBe(200)
+  })
+
+  it('answers at the host of LONGSHORE_PUBLIC_URL through the gateway: API, console and /mcp', async () => {
+    const host = 'longshore.example'
+    const authorization = installation.token
+    const known = await get(front, host, { path: '/api/public/v1/regions', headers: { authorization } })
+    expect([known.status, JSON.parse(known.body)]).toEqual([200, expect.anything()])
+    expect((await get(front, host, { path: '/api/public/v1/regions' })).status).toBe(401)
+    expect((await get(front, host, { path: '/console/' })).body).toContain('<html')
+    expect((await get(front, host, { path: '/mcp', method: 'POST', body: '{}' })).status).toBe(401)
+    expect((await get(front, 'other.example')).status).toBe(404)
   })
 
   it('gives it to agents at /mcp too', async () => {
