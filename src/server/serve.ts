@@ -116,8 +116,7 @@ async function startControlPlane(
   const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth })
   let begun: Awaited<ReturnType<typeof begin>>
   try {
-    started.apiUrl = (await api.listen(config.port)).url
-    if (config.publicUrl !== undefined) await api.listenAt(platform.home.apiSocket)
+    await listen(api, platform, started)
     begun = await begin(platform, started, measuring, work)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
@@ -144,6 +143,12 @@ async function startControlPlane(
     ['checks and copies of files', () => Promise.all(workers.map((worker) => worker.stop()))],
     ['store', () => platform.close()],
   ]
+}
+
+/** On its port, and for the gateway, which serves it under the public host. */
+async function listen(api: ApiServer, { config, home }: Platform, started: Started): Promise<void> {
+  started.apiUrl = (await api.listen(config.port)).url
+  if (config.publicUrl !== undefined) await api.listenAt(home.apiSocket)
 }
 
 /** Starts gateway and reconciler, which bring this machine to the stored state. */

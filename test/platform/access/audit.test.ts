@@ -50,10 +50,7 @@ describe('list-audit', () => {
       principal: { kind: 'user', id: member.userId, email: member.email },
       surface: 'mcp',
       operation: 'update-app-env-variables',
-      objectType: 'app-env',
-      objectId: appEnvId,
-      outcome: 'done',
-      clientAddress: '127.0.0.1',
+      ...{ objectType: 'app-env', objectId: appEnvId, outcome: 'done', clientAddress: '127.0.0.1' },
     })
     expect(entry.changes.map((change: { path: string }) => change.path)).toEqual([
       'envVars.TOKEN',
