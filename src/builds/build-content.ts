@@ -3,6 +3,7 @@ import path from 'node:path'
 import { counted, readableBytes } from '../amounts.ts'
 import { type Clock, timestamp } from '../clock.ts'
 import { generatesDockerfile } from '../domain/apps/presets.ts'
+import { withoutStaticServer } from '../domain/apps/static-server.ts'
 import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
 import { chooseDockerfile } from './choose-dockerfile.ts'
 import type { BuildSource, ContentToBuild } from './content.ts'
@@ -67,7 +68,10 @@ async function unpackAndBuild(
   workDir: string,
   signal: AbortSignal,
 ): Promise<BuiltContent> {
-  const { engine, onLog, clock } = options
+  const { engine, clock } = options
+  // Builders show the commands of the Dockerfile.
+  const onLog: BuildContentOptions['onLog'] = (line) =>
+    options.onLog({ ...line, message: withoutStaticServer(line.message) })
   if (!engine.capabilities.builds) {
     throw new EngineFailure(
       'not supported',

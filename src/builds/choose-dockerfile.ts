@@ -4,6 +4,7 @@ import type { DockerPreset } from '../contract/fields.ts'
 import { detectPreset } from '../domain/apps/detect-preset.ts'
 import { generatedDockerfile } from '../domain/apps/generated-dockerfile.ts'
 import { generatesDockerfile, isFunction, isRegularApp } from '../domain/apps/presets.ts'
+import { withoutStaticServer } from '../domain/apps/static-server.ts'
 import { EngineFailure } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import { readSourceFacts } from './read-source.ts'
@@ -84,8 +85,8 @@ function missing(file: string, preset: DockerPreset, fitting: string | null): En
   )
 }
 
-/** Shortened for the build log; the server of STATIC is one long line. */
+/** Shortened for the build log. */
 function shown(dockerfile: string): string {
-  const lines = dockerfile.trimEnd().split('\n')
+  const lines = dockerfile.trimEnd().split('\n').map(withoutStaticServer)
   return lines.map((line) => (line.length > 300 ? `${line.slice(0, 300)} …` : line)).join('\n')
 }
