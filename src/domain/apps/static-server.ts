@@ -2,10 +2,9 @@
 const marker = '/* static server of Longshore */'
 
 /**
- * The server of the STATIC preset: one file of plain Node without dependencies. Arguments: `app` (unknown paths
- * without extension serve index.html) or `site` (they return 404), then folders, of which the first with an
- * index.html is served. Dot files and node_modules are never served; a `404.html` is. Texts are compressed, or their
- * `.br` and `.gz` files sent; files with a hash in their names are cached for a year.
+ * The server of the STATIC preset, in plain Node. Arguments: `app` (unknown paths without extension serve index.html) or
+ * `site` (they return 404), then folders, of which the first with an index.html is served, without dot files and
+ * node_modules. Sends `.br` and `.gz` files if they exist.
  */
 export const staticServerJs = `${marker}
 const http = require('node:http'), fs = require('node:fs'), path = require('node:path'), zlib = require('node:zlib')
