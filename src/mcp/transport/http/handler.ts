@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bearerToken } from '../../../bearer-token.ts'
-import { clientAddressOf } from '../../../client-address.ts'
 import { newAgentSession } from '../../../client/client.ts'
+import { clientAddressOf } from '../../../client-address.ts'
 import { processQuestionStates, type QuestionStates } from '../../policy/questions.ts'
 import { isHttpOf2026 } from '../era.ts'
 import {
