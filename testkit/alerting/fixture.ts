@@ -64,7 +64,9 @@ export class AlertingFixture {
   async makeEnvironment(): Promise<string> {
     const { appEnvId } = await this.platform.makeEnvironment()
     const { db, now: createdAt } = this.platform
-    const row = { content_id: `dep_${appEnvId}`, app_env_id: appEnvId, version: 1, record: '{}' }
+    const contentId = `dep_${appEnvId}`
+    const record = JSON.stringify({ contentId, appEnvId, version: 1, type: 'IMAGE', images: {} })
+    const row = { content_id: contentId, app_env_id: appEnvId, version: 1, record }
     await db.write((tx) =>
       tx
         .insertInto('contents')

@@ -22,8 +22,9 @@ export function inputWithIds(row: Operation, world: object): Record<string, unkn
     Object.entries(world).filter(([name]) => name in row.input.shape && name !== 'envName'),
   )
   // An account or an app: the app is meant.
+  const sampled = row.id === 'explain-policy' ? { operation: 'create-account', input: { name: 'x' } } : {}
   const own = accountId === undefined || row.policy.on === 'account-or-app' ? ids : { accountId, ...ids }
-  return { ...sampleInput(row), ...own }
+  return { ...sampleInput(row), ...sampled, ...own }
 }
 
 function optionsOf(field: z.core.$ZodType): unknown[] {

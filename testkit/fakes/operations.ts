@@ -101,7 +101,11 @@ export const fakeOperations: Record<string, FakeOperation> = {
   }),
   'notify-code-upload': (state, input) => deployed(state, input, 'BUILD'),
   'deploy-app-env-image': (state, input) => deployed(state, input, 'IMAGE'),
-  'redeploy-app-env': (state, input) => deployed(state, input, 'BUILD'),
+  'redeploy-app-env': (state, input) => ({
+    ...deployed(state, input, 'BUILD'),
+    ...{ settings: 'of-version', variables: [], changedSettings: [], changedSecrets: [], pending: [] },
+    servingVersion: null,
+  }),
   'apply-app-env-changes': (state, input) => {
     const env = state.env(input)
     if (!env.pendingChanges.hasDeployChanges) {

@@ -7,6 +7,7 @@ const run = 'run_4k2m6q8s0u3w5y7a9c1e'
 const backup = 'bak_4k2m6q8s0u3w5y7a9c1e'
 const member = 'mem_4k2m6q8s0u3w5y7a9c1e'
 const invitation = 'inv_4k2m6q8s0u3w5y7a9c1e'
+const approval = 'apv_4k2m6q8s0u3w5y7a9c1e'
 
 /** The arguments after each command in the example of its help. */
 const words: Readonly<Record<string, string>> = {
@@ -41,6 +42,12 @@ const words: Readonly<Record<string, string>> = {
   'envs compare-versions': 'hello-prod --from 1 --to 2',
   'envs apply': 'hello-prod',
   'envs discard-changes': 'hello-prod',
+  'approvals propose':
+    '--title Restart --steps \'{"operation":"restart-app-env","input":{"envName":"hello-prod"}}\'',
+  'approvals show': approval,
+  'approvals approve': `${approval} --comment reviewed`,
+  'approvals deny': `${approval} --comment later`,
+  'approvals decide': `${approval} --review-digest DIGEST --decision approve`,
   'envs stop': 'hello-prod',
   'envs start': 'hello-prod',
   'envs restart': 'hello-prod',

@@ -1,5 +1,13 @@
 /** Help for fields that the contract does not describe: tools would pay for it with tokens. Defaults are added. */
 const texts: Readonly<Record<string, string>> = {
+  budgets: 'limits of what agents may use in an hour or a day, as JSON',
+  comment: 'why; the requester reads it',
+  decision: 'approve or deny',
+  freezes: 'times without changes, as JSON',
+  mode: 'observe only records what a policy would stop; enforce stops it',
+  reason: 'why; the people who decide read it',
+  rules: 'what is allowed, denied or asked about, as JSON',
+  steps: 'operations with their inputs, as JSON',
   admin: 'may change everything in the account',
   aggregation: 'how values of several containers are combined',
   agentsPaused: 'stop every write of callers that are not people',
@@ -109,6 +117,7 @@ const positionals: Readonly<Record<string, string>> = {
   contactPointId: 'its id or name; longshore contact-points list shows them',
   membershipId: 'its id or the e-mail address; longshore members list shows them',
   alertId: 'longshore alerts list shows them',
+  approvalId: 'longshore approvals list shows them',
   backupId: 'longshore backup list shows them',
   entryId: 'longshore audit list shows them',
   invitationId: 'longshore invitations list shows them',

@@ -9,10 +9,12 @@ const nouns: Readonly<Record<string, string>> = {
   'user-token': 'token',
   user: 'user',
   audit: 'audit',
+  policy: 'policy',
 }
 
 /** Operations whose command cannot be derived from their id. */
 const exceptions: Readonly<Record<string, string>> = {
+  'propose-plan': 'approvals propose',
   'list-database-presets': 'databases presets',
   'get-logs': 'envs logs',
   'request-deploy-storage-key': 'envs request-storage-key',

@@ -1,4 +1,4 @@
-import { listed } from '../../amounts.ts'
+import { counted } from '../../amounts.ts'
 import type { ImpactStatement } from '../../contract/impact.ts'
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
 import { pathName, pendingPaths } from '../../domain/environments/pending-changes.ts'
@@ -159,11 +159,12 @@ export function downtimeText({ downtimeSeconds }: ImpactStatement): string {
     : '; it is down from the end of the old container until the new one serves'
 }
 
-/** Whose pending changes a write puts in force, for its effects. */
+/** Whose pending changes a write puts in force, for its effects. The impact has their names, which tenants choose. */
 export function appliedText({ variables }: ImpactStatement): string[] {
-  const authors = new Map<string | null, string[]>()
-  for (const { name, by } of variables?.appliedOf ?? []) authors.set(by, [...(authors.get(by) ?? []), name])
+  const authors = new Map<string | null, number>()
+  for (const { by } of variables?.appliedOf ?? []) authors.set(by, (authors.get(by) ?? 0) + 1)
   return [...authors].map(
-    ([by, names]) => `Puts in force what ${by === null ? 'an unknown user' : by} saved: ${listed(names)}.`,
+    ([by, count]) =>
+      `Puts ${counted(count, 'pending change')} of ${by === null ? 'an unknown user' : by} in force.`,
   )
 }

@@ -26,7 +26,9 @@ export const undoEnvironment: UndoHandler<Environment> = {
     ...atOnce.map((field) => `applied.${field}`),
     'region',
   ],
-  follows: { region: ['changingRegion', 'servedFrom', 'volumeMove', 'status', 'wantedRolloutId'] },
+  follows: {
+    region: ['changingRegion', 'servedFrom', 'volumeMove', 'status', 'wantedRolloutId', 'deployment'],
+  },
   same:
     ({ secrets }, { appEnvId, saved }) =>
     (path, one, other) => {

@@ -182,11 +182,12 @@ describe('the origin of an audit entry', () => {
       { agent: 'another' },
       { undid: 'aud_other' },
       { impact: null },
+      { approval_id: 'apv_other' },
     ]) {
       await set(forged)
       expect((await chain()).broken?.entryId, JSON.stringify(forged)).toBe(newest!.entry_id)
-      const { token_id, session_id, agent, undid, impact } = newest!
-      await set({ token_id, session_id, agent, undid, impact })
+      const { token_id, session_id, agent, undid, impact, approval_id } = newest!
+      await set({ token_id, session_id, agent, undid, impact, approval_id })
     }
     const { seq: _seq, hash: _hash, ...old } = newest!
     const { previous_hash, before, after, outcome, ...rest } = old
@@ -196,7 +197,7 @@ describe('the origin of an audit entry', () => {
     expect(
       hashOfEntry({
         ...{ ...old, token_id: null, session_id: null, trace_id: null },
-        ...{ agent: null, undid: null, impact: null },
+        ...{ agent: null, undid: null, impact: null, decision: null, approval_id: null },
       }),
     ).toBe(
       createHash('sha256')

@@ -67,7 +67,7 @@ const destructions: Record<string, Destruction> = {
   'delete-app-env': {
     args: ({ appEnvId }) => ({ appEnvId }),
     name: ({ envName }) => envName,
-    asks: /^Delete environment \S+ \(STOPPED\)\? Stops and removes 0 containers.*Removes its 1 variable.*cannot be undone\.$/,
+    asks: /^Delete environment \S+ \(STOPPED\)\? Stops and removes 1 container of .*Removes its 1 variable.*cannot be undone\.$/,
   },
   'delete-contact-point': {
     args: ({ contactPointId }) => ({ contactPointId }),

@@ -141,7 +141,7 @@ describe('the account at a glance', () => {
   it('M2 sums up and lists only what a restricted member may see', async () => {
     const shop = await account()
     const seen = await environment(shop, 'hide-seen', good)
-    const hidden = await environment(shop, 'hide-hidden', gone)
+    const hidden = await environment(shop, 'hide-hidden', good)
     const alerts = [await firing(shop, seen), await firing(shop, hidden)]
     await call('PATCH', '/account', { accountId: shop.accountId, memberEnvAccessEnabled: true }, shop.admin)
     const member = await platform.makeUser({ accountId: shop.accountId, allowedAppEnvIds: [seen] })

@@ -241,7 +241,7 @@ describe('alerts', () => {
       contactPointIds: [],
     }
     const { json } = await call('POST', '/app-env/alert', input, platform.admin, dry)
-    expect(Object.keys(json)).toEqual(['dryRun', 'changes', 'effects', 'preview', 'impact'])
+    expect(Object.keys(json)).toEqual(['dryRun', 'changes', 'effects', 'preview', 'impact', 'policy'])
     expect(json.preview.samples).toBe(181)
     expect(json.preview.wouldHaveFired).toHaveLength(1)
     const [fired] = json.preview.wouldHaveFired
