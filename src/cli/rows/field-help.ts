@@ -6,7 +6,7 @@ const texts: Readonly<Record<string, string>> = {
   freezes: 'times without changes, as JSON',
   mode: 'observe only records what a policy would stop; enforce stops it',
   reason: 'why; the people who decide read it',
-  rules: 'what is allowed, denied or asked about, as JSON',
+  rules: 'which calls are allowed, denied or held for people, as JSON',
   steps: 'operations with their inputs, as JSON',
   admin: 'may change everything in the account',
   aggregation: 'how values of several containers are combined',
