@@ -19,6 +19,7 @@ export const diagnosisCauses = [
   'build-timeout',
   'build-step',
   'missing-module',
+  'missing-file',
   'missing-variable',
   'volume-path',
   'database-down',

@@ -1,8 +1,8 @@
 import type { Deployment } from '../../contract/app-env-reads.ts'
 import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
 import { cutQuote, quote } from './evidence.ts'
-import { type Detector, type Facts, fixBy, redeployFix } from './facts.ts'
-import { buildSign } from './log-signs.ts'
+import { type DeploymentFacts, type Detector, type Facts, fixBy, redeployFix } from './facts.ts'
+import { buildSign, type LogSign } from './log-signs.ts'
 
 /** Failure reasons of a deployment that name a cause by themselves. */
 export const buildCauses: Readonly<Record<string, DiagnosisCause>> = {
@@ -24,6 +24,7 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
   'bad-archive': 'the uploaded archive cannot be unpacked',
   'git-fetch': 'the source could not be fetched from the Git host',
   'lock-file': 'the package manager refused the lock file',
+  'missing-file': 'a file or folder is missing in the source',
   'build-out-of-memory': 'a build step ran out of memory',
   'disk-full': 'the disk was full during the build',
   'build-step': 'a step of the build failed',
@@ -38,7 +39,7 @@ export const detectBuild: Detector = (facts) => {
   if (latest?.status !== 'FAILED' || latest.failure === null) return []
   const named = buildCauses[latest.failure.reason]
   if (named === undefined) return []
-  const sign = named === 'build-step' ? buildSign(facts.buildLog) : null
+  const sign = named === 'build-step' ? (buildSign(facts.buildLog) ?? signOfFailure(latest)) : null
   const cause = sign?.cause ?? named
   const evidence = failureEvidence(facts)
   if (sign) evidence.push(quote(sign.line))
@@ -53,6 +54,13 @@ export const detectBuild: Detector = (facts) => {
       fix: cause === 'interrupted' ? redeployFix(facts, latest.version) : returnFix(facts),
     },
   ]
+}
+
+/** A builder may name the cause in its verdict only. */
+function signOfFailure({ failure, failedAt, createdAt, contentId }: DeploymentFacts): LogSign | null {
+  const shared = { timestamp: failedAt ?? createdAt, stream: 'stderr', type: 'BUILD', podName: null } as const
+  const lines = failure?.message.split('\n') ?? []
+  return buildSign(lines.map((message) => ({ ...shared, contentId, message })))
 }
 
 function summaryOf(cause: DiagnosisCause, type: Deployment['type']): string | undefined {

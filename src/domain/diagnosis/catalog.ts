@@ -59,6 +59,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     meaning: 'The program loads a module, package or shared library that the image does not contain.',
     fix: 'Add it to the dependencies that the image installs, and deploy again.',
   },
+  'missing-file': {
+    meaning: 'The build or the program opens a file or folder that the source or the image does not contain.',
+    fix: 'Include it in the source (not in .dockerignore), let the build make it, or correct the path, and deploy again.',
+  },
   'missing-variable': {
     meaning: 'The program needs an environment variable that the environment does not have.',
     fix: 'Set it with update-app-env-variables, then apply or deploy again.',

@@ -1,6 +1,7 @@
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { DiagnosisCause } from '../../contract/diagnosis.ts'
 import { variableName } from '../../contract/variables.ts'
+import { withoutCommands } from './log-echo.ts'
 
 /** A cause that output of a program names, and the line that does. */
 export interface LogSign {
@@ -44,9 +45,14 @@ const runtimePatterns: readonly Pattern[] = [
   {
     cause: 'dependency-refused',
     matches:
-      /\bECONNREFUSED\b|connection refused|\bENOTFOUND\b|\bEAI_AGAIN\b|getaddrinfo|name or service not known|temporary failure in name resolution|could not connect to server|can't connect to |ServerSelection(?:Timeout)?Error|\bEHOSTUNREACH\b|\bENETUNREACH\b|\bETIMEDOUT\b|no route to host|authentication failed|access denied for user|\bWRONGPASS\b|\bNOAUTH\b/i,
+      /\bECONNREFUSED\b|\bconnect ENOENT\b|connection refused|\bENOTFOUND\b|\bEAI_AGAIN\b|getaddrinfo|name or service not known|temporary failure in name resolution|could not connect to server|can't connect to |ServerSelection(?:Timeout)?Error|\bEHOSTUNREACH\b|\bENETUNREACH\b|\bETIMEDOUT\b|no route to host|authentication failed|access denied for user|\bWRONGPASS\b|\bNOAUTH\b/i,
   },
   { cause: 'wrong-port', matches: /\bEADDRINUSE\b|address already in use/i },
+  {
+    cause: 'missing-file',
+    matches:
+      /\bENOENT: no such file or directory, \w+|\bFileNotFound(?:Error|Exception)\b|\bNoSuchFileException\b|\b(?:open|stat|lstat) \S+: no such file or directory|failed to open stream: No such file|cannot (?:access|stat|open) '?[^':]+'?: No such file/i,
+  },
 ]
 
 const buildPatterns: readonly Pattern[] = [
@@ -59,7 +65,12 @@ const buildPatterns: readonly Pattern[] = [
   {
     cause: 'lock-file',
     matches:
-      /(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|pipfile\.lock|uv\.lock|gemfile\.lock|composer\.lock|cargo\.lock|go\.sum)[^\n]*(?:sync|out of date|outdated|missing|not (?:up to date|compatible)|needs to be updated|no longer|does not|doesn't|with an existing)|existing package-lock\.json|not up to date with \S*package\.json|lock ?file [^\n]{0,40}(?:needs to be updated|would have been (?:created|modified)|is out of date|is outdated|not up to date|does not match)|OUTDATED_LOCKFILE|NO_LOCKFILE|frozen[- ]lockfile|pyproject\.toml changed significantly|\bEUSAGE\b/i,
+      /(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|pipfile\.lock|uv\.lock|gemfile\.lock|composer\.lock|cargo\.lock|go\.sum)[^\n]*(?:\b(?:in|of) sync\b|out of date|outdated|missing|not (?:up to date|compatible)|needs to be updated|no longer|does not|doesn't|with an existing)|existing package-lock\.json|missing go\.sum entry|not up to date with \S*package\.json|lock ?file [^\n]{0,40}(?:needs to be updated|would have been (?:created|modified)|is out of date|is outdated|not up to date|does not match|is frozen)|OUTDATED_LOCKFILE|NO_LOCKFILE|pyproject\.toml changed significantly/i,
+  },
+  {
+    cause: 'missing-file',
+    matches:
+      /\bENOENT: no such file or directory, \w+|"\/[^"]*": not found|\b(?:COPY|ADD) failed: |\b(?:COPY|ADD) \S+: [^\n]*(?:no such|not found|not in the source)|\bFileNotFoundError\b/i,
   },
 ]
 
@@ -72,7 +83,7 @@ export function runtimeSign(
   variables: readonly string[],
   volumePath: string | null = null,
 ): LogSign | null {
-  const lines = all.map(shortened)
+  const lines = printedLines(all)
   const text = lines.map(({ message }) => message).join('\n')
   for (let index = lines.length - 1; index >= 0; index -= 1) {
     const line = lines[index]!
@@ -98,8 +109,12 @@ function opensPath(message: string, path: string): boolean {
   return words.some((word) => word === path || word.startsWith(`${path}/`))
 }
 
-function shortened(line: LogLine): LogLine {
-  return line.message.length <= mostSeen ? line : { ...line, message: line.message.slice(0, mostSeen) }
+/** Lines as programs printed them: commands that builders, shells and package managers repeat are no output. */
+function printedLines(all: readonly LogLine[]): LogLine[] {
+  return all.flatMap((line) => {
+    const message = withoutCommands(line.message.slice(0, mostSeen))
+    return message === '' ? [] : [{ ...line, message }]
+  })
 }
 
 /** A stack ends with a bare error code; the sentence that explains it stands a few lines above. */
@@ -109,7 +124,7 @@ function sentenceOf(lines: readonly LogLine[], index: number, { matches }: Patte
 }
 
 export function buildSign(all: readonly LogLine[]): LogSign | null {
-  const lines = all.map(shortened)
+  const lines = printedLines(all)
   for (const { cause, matches } of buildPatterns) {
     const line = [...lines].reverse().find(({ message }) => matches.test(message))
     if (line) return { cause, line }

@@ -73,6 +73,7 @@ const summaries: Partial<Record<DiagnosisCause, string>> = {
   'bad-command': 'its command cannot be run',
   'exits-at-once': 'the program ended before it listened, and its output names no known cause',
   'missing-module': 'a module is missing in the image',
+  'missing-file': 'a file or folder that it opens is missing',
   'missing-variable': 'an environment variable is missing',
   'volume-path': 'it opens the mount path of its volume, which is a path of the machine here',
   'dependency-refused': 'a service that it needs refuses connections or cannot be reached',

@@ -24,6 +24,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     'Make the build shorter, or build elsewhere and deploy the image with deploy-app-env-image.',
   'build-step': `get-logs with type BUILD shows the whole output; correct the step, ${again}.`,
   'missing-module': `Add the module to the dependencies that the build installs (package.json, requirements.txt), or correct its path, ${again}.`,
+  'missing-file': `Include the file or folder that the evidence names in the source (not in .dockerignore), let the build make it, or correct the path, ${again}.`,
   // Changes of an environment without a version start no container: only a deployment does.
   'missing-variable': ({ current }) =>
     `Set the variable with update-app-env-variables, ${current === null ? again : 'then apply or deploy again'}.`,

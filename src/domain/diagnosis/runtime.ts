@@ -118,7 +118,14 @@ export function checkCause(reason: string): Finding['cause'] {
 /** An earlier version fixes errors of new code, never those of a service or a disk. */
 function goBack(facts: Facts, cause: Finding['cause']): Finding['fix'] {
   const { previous, kind } = facts
-  const comesWithCode = ['missing-module', 'missing-variable', 'bad-command', 'crash-loop', 'out-of-memory']
+  const comesWithCode = [
+    'missing-module',
+    'missing-file',
+    'missing-variable',
+    'bad-command',
+    'crash-loop',
+    'out-of-memory',
+  ]
   if (previous === null || kind === 'database' || !comesWithCode.includes(cause)) return null
   const fix = redeployFix(facts, previous.version)
   return { ...fix, safe: fix.safe && previous.ranWell }

@@ -43,6 +43,11 @@ describe('what output of a program says of the cause', () => {
     ['[cannot start gunicorn: not found in PATH]', 'bad-command'],
     ['npm error Missing script: "start"', 'bad-command'],
     ['Error: listen EADDRINUSE: address already in use :::3000', 'wrong-port'],
+    ["Error: ENOENT: no such file or directory, open '/app/public/index.html'", 'missing-file'],
+    ["FileNotFoundError: [Errno 2] No such file or directory: 'public/index.html'", 'missing-file'],
+    ['panic: open public/index.html: no such file or directory', 'missing-file'],
+    ['Error: connect ENOENT /var/run/postgresql/.s.PGSQL.5432', 'dependency-refused'],
+    ['Error: spawn chromium ENOENT', 'bad-command'],
   ])('%j', (text, cause) => {
     expect(signOf(text)?.cause).toBe(cause)
   })
@@ -65,7 +70,7 @@ describe('what output of a program says of the cause', () => {
     const text = `${error}\n    at open (node:fs:573:18) {\n  code: 'ENOENT',\n  path: '/data/notes.json'\n}`
     const sign = (volumePath: string | null) => runtimeSign(linesOf(text), [], volumePath)
     expect(sign('/data')).toMatchObject({ cause: 'volume-path', line: { message: error } })
-    for (const path of ['/database', '/dat', null]) expect(sign(path)).toBeNull()
+    for (const path of ['/database', '/dat', null]) expect(sign(path)?.cause).not.toBe('volume-path')
   })
 
   it('a variable that the environment has is not missing, and an error code is no variable', () => {
@@ -88,6 +93,19 @@ describe('what output of a program says of the cause', () => {
       'build-out-of-memory',
     ],
     ['npm error nospc ENOSPC: no space left on device, write', 'disk-full'],
+    ['error Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`.', 'lock-file'],
+    ['error: lockfile had changes, but lockfile is frozen', 'lock-file'],
+    ['main.go:4:2: missing go.sum entry for module providing package x', 'lock-file'],
+    ["The command '/bin/sh -c npm run build' returned a non-zero code: 137", 'build-out-of-memory'],
+    ["[Error: ENOENT: no such file or directory, scandir '/app/public']", 'missing-file'],
+    [
+      'COPY failed: file not found in build context or excluded by .dockerignore: stat public: file does not exist',
+      'missing-file',
+    ],
+    [
+      'failed to compute cache key: failed to calculate checksum of ref a::b: "/public": not found',
+      'missing-file',
+    ],
   ])('a build: %j', (text, cause) => {
     expect(buildSign(linesOf(text))?.cause).toBe(cause)
   })
