@@ -78,7 +78,7 @@ export const evidence = z.object({
 })
 export type Evidence = z.output<typeof evidence>
 
-/** `safe`: the call repairs the finding as it stands, loses no data, and another call undoes it. */
+/** `safe`: no person needs to judge it first (docs/interface.md#safe-fixes). */
 export const fix = z.object({
   operation: z.string(),
   input: z.record(z.string(), z.unknown()),

@@ -12,6 +12,8 @@ export interface Outcome {
   found: string
   /** Null where no safe fix was offered. */
   heals: boolean | null
+  /** The call of the safe fix. */
+  fix: string | null
   /** From the injection to the diagnosis, and to the end of the fix. */
   seconds: number
 }
@@ -32,10 +34,14 @@ export async function injectFaults(
   const outcomes: Outcome[] = []
   const run = async (fault: Pick<Outcome, 'name' | 'cause'>, inject: () => Promise<string>) => {
     const startMs = performance.now()
-    const failed = (error: Error) => ({ found: `not injected: ${error.message}`.slice(0, 200), heals: null })
-    const { found, heals } = await inject().then((appEnvId) => judge(fixture, appEnvId), failed)
+    const failed = (error: Error) => ({
+      found: `not injected: ${error.message}`.slice(0, 200),
+      heals: null,
+      fix: null,
+    })
+    const { found, heals, fix } = await inject().then((appEnvId) => judge(fixture, appEnvId), failed)
     const seconds = (performance.now() - startMs) / 1_000
-    const outcome = { name: fault.name, cause: fault.cause, found, heals, seconds }
+    const outcome = { name: fault.name, cause: fault.cause, found, heals, fix, seconds }
     outcomes.push(outcome)
     onOutcome(outcome)
   }
@@ -54,14 +60,18 @@ export async function injectFaults(
   return outcomes
 }
 
-async function judge(fixture: DiagnosisFixture, appEnvId: string): Promise<Pick<Outcome, 'found' | 'heals'>> {
+async function judge(
+  fixture: DiagnosisFixture,
+  appEnvId: string,
+): Promise<Pick<Outcome, 'found' | 'heals' | 'fix'>> {
   const { findings } = await fixture.diagnosis(appEnvId)
   const first = findings[0]
   const found = first?.cause ?? 'none'
-  if (!first?.fix?.safe) return { found, heals: null }
+  if (!first?.fix?.safe) return { found, heals: null, fix: null }
   await fixture.apply(first.fix)
   const after = await fixture.diagnosis(appEnvId)
-  return { found, heals: after.findings.every((finding) => finding.cause !== first.cause) }
+  const heals = after.findings.every((finding) => finding.cause !== first.cause)
+  return { found, heals, fix: first.fix.operation }
 }
 
 async function deployed(fixture: DiagnosisFixture, fault: SourceFault): Promise<string> {

@@ -88,7 +88,6 @@ export function failureEvidence({ latest }: Facts): Evidence[] {
 export function returnFix(facts: Facts): Finding['fix'] {
   const { current, serving, latest, appEnvId } = facts
   if (serving !== null || current === null || current.version === latest?.version) return null
-  if (facts.pendingFields.length > 0) return redeployFix(facts, current.version)
   const effect = `Deploys version ${current.version}, which served before.`
   return fixBy('redeploy-app-env', { appEnvId, version: current.version }, effect, true)
 }

@@ -7,6 +7,7 @@ import type { Detector, Facts } from './facts.ts'
 import { detectJob } from './job.ts'
 import { withNextStep } from './next-step.ts'
 import { detectRuntime } from './runtime.ts'
+import { withSafety } from './safe-fix.ts'
 import { detectStart } from './start.ts'
 import { detectAlerts, detectCopies, detectEngine, detectPending, detectStopped } from './state.ts'
 
@@ -38,13 +39,16 @@ export function diagnose(facts: Facts): Finding[] {
   const isKnown = ({ cause }: Finding, index: number) =>
     (cause === 'database-down' || cause === 'pending-change') &&
     found.findIndex((one) => one.cause === cause) < index
-  return found
-    .filter((one, index) => !isKnown(one, index))
+  const open = found.filter((one, index) => !isKnown(one, index))
+  return open
     .map((one, index) => ({ one, index }))
     .sort((a, b) => rankOf(a.one) - rankOf(b.one) || a.index - b.index)
-    .map(({ one }) => ({ ...one, evidence: one.evidence.slice(0, mostEvidence) }))
     .slice(0, mostFindings)
-    .map((one) => withinBudget(withNextStep(facts, one)))
+    .map(({ one }) => {
+      const others = open.filter((other) => other !== one)
+      const shown = withNextStep(facts, { ...one, evidence: one.evidence.slice(0, mostEvidence) })
+      return withinBudget(withSafety(facts, shown, others))
+    })
 }
 
 export function isHealthy(findings: readonly Finding[]): boolean {

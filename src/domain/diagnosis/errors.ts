@@ -2,8 +2,7 @@ import { counted } from '../../amounts.ts'
 import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis.ts'
 import { lastLine } from './evidence.ts'
 import type { Facts, RequestFacts, TrafficFacts } from './facts.ts'
-import { runtimeSign } from './log-signs.ts'
-import { namedCause, summaryOf } from './named-cause.ts'
+import { namedCause, signIn, summaryOf } from './named-cause.ts'
 import { withRefreshed } from './refreshed.ts'
 
 /** Below these a few failures among many requests are no burst. */
@@ -145,7 +144,7 @@ function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
 const longestPath = 80
 
 function namedByLog(facts: Facts) {
-  const sign = runtimeSign(recentLines(facts), facts.variables.applied, facts.volumePath)
+  const sign = signIn(facts, recentLines(facts))
   const named = sign && namedCause(facts, sign)
   return named && named.cause !== 'wrong-port' && named.cause !== 'bad-command' ? named : null
 }

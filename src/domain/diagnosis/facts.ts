@@ -137,9 +137,13 @@ export interface Facts {
   variables: { applied: readonly string[]; saved: readonly string[] }
   /** The mount path of its volume if the program does not see the volume there: on the process engine. */
   volumePath: string | null
+  /** The mount path of its volume: files below it are data; null or absent without one. */
+  mountPath?: string | null
   pendingFields: readonly string[]
   /** Names of variables that are saved differently than they are in force. */
   pendingVariables: readonly string[]
+  /** Names of pending changes that the caller did not save, or whose author is unknown; absent: none. */
+  foreignPending?: readonly string[]
   /** The variables among them whose sources have new values. */
   refreshed: readonly string[]
   pendingSince: string | null
@@ -159,8 +163,8 @@ export function fixBy(operation: string, input: Record<string, unknown>, effect:
   return { operation, input, effects: [effect], safe }
 }
 
-/** Deploys a version again; also puts pending changes in force, so it is safe only without any. */
-export function redeployFix({ appEnvId, pendingFields }: Facts, version: number): Fix {
-  const effect = `Deploys version ${version} with the saved settings, without downtime.`
-  return fixBy('redeploy-app-env', { appEnvId, version }, effect, pendingFields.length === 0)
+/** Deploys a version again, as it ran: pending changes stay pending. */
+export function redeployFix({ appEnvId }: Facts, version: number): Fix {
+  const effect = `Deploys version ${version} with the variables and settings it ran with, without downtime.`
+  return fixBy('redeploy-app-env', { appEnvId, version }, effect, true)
 }

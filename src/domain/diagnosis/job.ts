@@ -1,8 +1,7 @@
 import type { DiagnosisCause } from '../../contract/diagnosis.ts'
 import { lastLine } from './evidence.ts'
 import type { Detector, JobRunFacts } from './facts.ts'
-import { runtimeSign } from './log-signs.ts'
-import { type NamedCause, namedCause, summaryOf } from './named-cause.ts'
+import { type NamedCause, namedCause, signIn, summaryOf } from './named-cause.ts'
 import { moreMemory } from './start.ts'
 
 /** Exit codes of a shell whose command is missing or not executable. */
@@ -12,10 +11,7 @@ const noCommand = [126, 127]
 export const detectJob: Detector = (facts) => {
   const [last, ...earlier] = facts.jobRuns
   if (facts.desiredState !== 'running' || !last || last.status === 'SUCCEEDED') return []
-  const sign =
-    last.reason === 'OOMKilled'
-      ? null
-      : runtimeSign(facts.servingLog, facts.variables.applied, facts.volumePath)
+  const sign = last.reason === 'OOMKilled' ? null : signIn(facts, facts.servingLog)
   const named = sign && namedCause(facts, sign)
   const cause = causeOf(last, named)
   const why =

@@ -76,12 +76,13 @@ const buildPatterns: readonly Pattern[] = [
 
 /**
  * The cause that a program's output suggests: the sign nearest to its end. `volumePath`: a path at which the program does
- * not see its volume.
+ * not see its volume. `dataPath`: where it does; the image need not contain the files there.
  */
 export function runtimeSign(
   all: readonly LogLine[],
   variables: readonly string[],
   volumePath: string | null = null,
+  dataPath: string | null = null,
 ): LogSign | null {
   const lines = printedLines(all)
   const text = lines.map(({ message }) => message).join('\n')
@@ -89,7 +90,8 @@ export function runtimeSign(
     const line = lines[index]!
     if (volumePath !== null && opensPath(line.message, volumePath)) return { cause: 'volume-path', line }
     const fitting = runtimePatterns.find(({ matches }) => matches.test(line.message))
-    if (fitting) {
+    const isData = fitting?.cause === 'missing-file' && dataPath !== null && opensPath(line.message, dataPath)
+    if (fitting && !isData) {
       const cause = entryIsMissing(line, text) ? 'bad-command' : fitting.cause
       return { cause, line: sentenceOf(lines, index, fitting) }
     }

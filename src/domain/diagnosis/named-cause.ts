@@ -1,7 +1,8 @@
+import type { LogLine } from '../../contract/app-env-reads.ts'
 import type { DiagnosisCause, Evidence, Fix } from '../../contract/diagnosis.ts'
 import { quote } from './evidence.ts'
-import { type DatabaseFacts, type Facts, fixBy, redeployFix } from './facts.ts'
-import type { LogSign } from './log-signs.ts'
+import { type DatabaseFacts, type Facts, fixBy } from './facts.ts'
+import { type LogSign, runtimeSign } from './log-signs.ts'
 
 /** A cause that output of the program names, checked against the other facts. */
 export interface NamedCause {
@@ -11,6 +12,14 @@ export interface NamedCause {
   /** The fixes of a version that could not start and of one that serves; null if only new code or a person can fix it. */
   startFix: Fix | null
   runningFix: Fix | null
+}
+
+/** The sign of a cause in output of the program. */
+export function signIn(
+  { variables, volumePath, mountPath }: Facts,
+  lines: readonly LogLine[],
+): LogSign | null {
+  return runtimeSign(lines, variables.applied, volumePath, mountPath)
 }
 
 export function namedCause(facts: Facts, sign: LogSign): NamedCause {
@@ -60,9 +69,14 @@ function missingVariable(facts: Facts, name: string, evidence: Evidence[]): Name
   return {
     ...found,
     evidence: withSetting,
-    startFix: latest?.isBuilt ? { ...redeployFix(facts, latest.version), safe: false } : null,
+    startFix: latest?.isBuilt ? deployWithSaved(appEnvId, latest.version) : null,
     runningFix: fixBy('apply-app-env-changes', { appEnvId }, effect, false),
   }
+}
+
+function deployWithSaved(appEnvId: string, version: number): Fix {
+  const effect = `Deploys version ${version} with the saved variables and settings.`
+  return fixBy('redeploy-app-env', { appEnvId, version, settings: 'saved' }, effect, false)
 }
 
 const summaries: Partial<Record<DiagnosisCause, string>> = {

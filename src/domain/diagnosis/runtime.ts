@@ -3,8 +3,7 @@ import type { PodRecord } from '../environments/environment.ts'
 import { detectErrors } from './errors.ts'
 import { lastLine } from './evidence.ts'
 import { type Detector, type Facts, redeployFix } from './facts.ts'
-import { runtimeSign } from './log-signs.ts'
-import { namedCause, summaryOf } from './named-cause.ts'
+import { namedCause, signIn, summaryOf } from './named-cause.ts'
 import { withRefreshed } from './refreshed.ts'
 import { moreMemory, startCauses } from './start.ts'
 
@@ -63,7 +62,7 @@ function detectCrash(facts: Facts): Finding | null {
   const last = ended[0]
   if (!last || (count < 2 && isUp)) return null
   const killed = ended.some(({ reason }) => reason === 'OOMKilled')
-  const sign = killed ? null : runtimeSign(facts.crashLog, facts.variables.applied, facts.volumePath)
+  const sign = killed ? null : signIn(facts, facts.crashLog)
   const named = sign && namedCause(facts, sign)
   const cause = killed
     ? 'out-of-memory'

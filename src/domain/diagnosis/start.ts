@@ -2,8 +2,7 @@ import type { DiagnosisCause, Evidence, Finding } from '../../contract/diagnosis
 import { failedSeverity, failureEvidence, returnFix, stillServes } from './build.ts'
 import { lastLine } from './evidence.ts'
 import type { DeploymentFacts, Detector, Facts } from './facts.ts'
-import { runtimeSign } from './log-signs.ts'
-import { namedCause, summaryOf } from './named-cause.ts'
+import { namedCause, signIn, summaryOf } from './named-cause.ts'
 
 /** Causes by the reason of the failure, for deployments that have an image. */
 export const startCauses: Readonly<Record<string, DiagnosisCause>> = {
@@ -31,9 +30,7 @@ export const detectStart: Detector = (facts) => {
   if (latest?.status !== 'FAILED' || latest.failure === null) return []
   const recorded = startCauses[latest.failure.reason]
   if (recorded === undefined) return []
-  const sign = vague.has(recorded)
-    ? runtimeSign(facts.failedLog, facts.variables.applied, facts.volumePath)
-    : null
+  const sign = vague.has(recorded) ? signIn(facts, facts.failedLog) : null
   const named = sign && explains(recorded, sign.cause) ? namedCause(facts, sign) : null
   const cause = named?.cause ?? recorded
   return [

@@ -104,6 +104,16 @@ export const detectCopies: Detector = ({ waitingCopies }) =>
     fix: null,
   }))
 
+/** A threshold is a person's decision, also where it looks like another unit. */
+function correct(alertId: string, correction: Record<string, unknown>): Finding['fix'] {
+  return fixBy(
+    'update-alert',
+    { alertId, ...correction },
+    'Corrects the alert.',
+    !('threshold' in correction),
+  )
+}
+
 export const detectAlerts: Detector = ({ alerts }) =>
   alerts
     .filter(({ warnings }) => warnings.length > 0)
@@ -115,6 +125,6 @@ export const detectAlerts: Detector = ({ alerts }) =>
         summary: `Alert ${alertId} is misconfigured.`,
         since: updatedAt,
         evidence: warnings.slice(0, 2).map((text) => ({ source: 'alert' as const, at: updatedAt, text })),
-        fix: correction && fixBy('update-alert', { alertId, ...correction }, 'Corrects the alert.', true),
+        fix: correction && correct(alertId, correction),
       }),
     )

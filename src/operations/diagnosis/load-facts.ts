@@ -8,6 +8,7 @@ import type { PodRecord, Rollout, Settings } from '../../domain/environments/env
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import {
   pendingFields,
+  pendingNames,
   pendingVariables,
   refreshedVariables,
 } from '../../domain/environments/pending-changes.ts'
@@ -62,6 +63,7 @@ export async function loadFacts(
     nowMs: Date.parse(context.now),
     variables: { applied: namesOf(envVars), saved: namesOf(target.environment.saved.envVars) },
     volumePath: volumePathOf(context, target.environment.region, settings),
+    mountPath: settings.useVolume ? settings.mountPath : null,
     jobRuns,
     waitingCopies: await loadWaitingCopies(context, appEnvId),
     engineProblem: context.installation.engineProblem(target.environment.region),
@@ -168,11 +170,13 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
   const { environment, account, membership } = target
   const { accountId, settings } = account
   const inForce = await settingsInForce(context, environment)
+  const refreshed = refreshedVariables(environment.saved, inForce)
   return {
     pendingFields: pendingFields(environment.saved, inForce),
     pendingSince: environment.updatedAt,
     pendingVariables: pendingVariables(environment.saved, inForce),
-    refreshed: refreshedVariables(environment.saved, inForce),
+    foreignPending: pendingNames(environment.saved, inForce).filter((name) => !refreshed.includes(name)),
+    refreshed,
     // As list-alerts: not for the token of an environment.
     alerts: membership === null ? [] : await loadAlertFacts(context, target),
     quota: {

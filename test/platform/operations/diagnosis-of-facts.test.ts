@@ -181,3 +181,15 @@ it('a program on the process engine that opens the mount path of its volume gets
   })
   expect((await causeOn('docker')).cause).toBe('exits-at-once')
 })
+
+it('no safe fix puts the pending change of another user in force, and a rollback of a crash loop leaves it pending', async () => {
+  const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
+  await call('POST', '/app-env/deploy-image', { appEnvId, image: 'registry.example.com/shop:1' })
+  await deployment(appEnvId)
+  const { token } = await platform.makeUser()
+  const input = { appEnvId, set: [{ name: 'MODE', value: 'broken', isSecret: false }] }
+  expect((await platform.request('PATCH', '/app-env/variables', { token, input })).status).toBe(200)
+  expect((await diagnosis(appEnvId)).findings).toMatchObject([
+    { cause: 'pending-change', fix: { operation: 'apply-app-env-changes', safe: false } },
+  ])
+})
