@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import http from 'node:http'
 import path from 'node:path'
+import { findAlertStates, saveAlertState } from '../../src/alerting/states.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import type { diagnoseAppEnv, Fix } from '../../src/contract/diagnosis.ts'
 import { operations } from '../../src/contract/index.ts'
@@ -10,6 +11,7 @@ import { bucketOf } from '../../src/metrics/histogram.ts'
 import type { IngressSample, Sample } from '../../src/metrics/sample.ts'
 import { LogMasks } from '../../src/regions/logs/masks.ts'
 import { RequestRecorder } from '../../src/regions/machine/request-recorder.ts'
+import { listAlertsOfEnvironment } from '../../src/store/repositories/alerts.ts'
 import type { SourceFiles } from '../builds/sample-sources.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { tgz } from '../platform/deploy.ts'
@@ -175,6 +177,16 @@ export class DiagnosisFixture {
     const latency = { [bucketOf(durationMs)]: requests }
     const ingress = { seconds: 10, requests, answered4xx: 0, answered5xx: 0, latency }
     await this.measured([{ appEnvId, containers: [], ingress }])
+  }
+
+  /** The alert of an environment fires, as if its condition had held for its duration. */
+  async fires(appEnvId: string): Promise<void> {
+    await this.platform.db.write(async (tx) => {
+      const [alert] = await listAlertsOfEnvironment(tx, appEnvId)
+      const state = (await findAlertStates(tx, [alert!.alertId])).get(alert!.alertId)!
+      const progress = { ...state.progress, state: 'Firing', isOpen: true, episode: 1 } as const
+      await saveAlertState(tx, { ...state, progress }, null)
+    })
   }
 
   async measured(samples: readonly Sample[]): Promise<void> {

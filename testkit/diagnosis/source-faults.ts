@@ -148,6 +148,16 @@ function codeFaults(seeded: Seeded): SourceFault[] {
       cause: 'bad-command',
       source: nodeSource(nodeServer(), ['sh', '-c', `cd /${word} && exec node server.js`]),
     },
+    {
+      name: 'node without a folder',
+      cause: 'missing-file',
+      source: nodeSource(`require('fs').readdirSync('/app/${word}-public')`),
+    },
+    {
+      name: 'python without a file',
+      cause: 'missing-file',
+      source: pythonSource(`open('${word}.json')`),
+    },
     { name: 'no such program', cause: 'bad-command', source: nodeSource('', [word, '--serve']) },
     ...outsideFaults(seeded, word, port),
   ]

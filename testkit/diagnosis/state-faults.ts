@@ -68,6 +68,16 @@ function settingFaults(seeded: Seeded): StateFault[] {
       },
     },
     {
+      name: 'an alert that fires',
+      cause: 'alert-firing',
+      async make(fixture) {
+        const appEnvId = await alerted(fixture, { metric: 'ingress_request_rate', threshold: 0.001 })
+        await fixture.waited(appEnvId, seeded.number(20, 60), 10)
+        await fixture.fires(appEnvId)
+        return appEnvId
+      },
+    },
+    {
       name: 'an alert that notifies nobody',
       cause: 'alert-misconfigured',
       make: (fixture) => alerted(fixture, {}),

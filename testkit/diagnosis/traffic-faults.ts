@@ -54,6 +54,15 @@ export function trafficFaults(seeded: Seeded): StateFault[] {
       },
     },
     {
+      name: 'a program that answers after seconds',
+      cause: 'slow-responses',
+      async make(fixture) {
+        const appEnvId = await served(fixture)
+        await fixture.waited(appEnvId, seeded.number(4, 9), seeded.number(6_000, 9_000))
+        return appEnvId
+      },
+    },
+    {
       name: 'a container that starts slowly',
       cause: 'slow-start',
       make: (fixture) => served(fixture, nodeSource(`setTimeout(() => { ${nodeServer()} }, 10500)`)),

@@ -114,12 +114,24 @@ function pendingSign({ pendingSince, isRefreshed, nowMs }: AttentionFacts): Sign
   return { cause: 'pending-change', severity: 'info' }
 }
 
-/** The worst first: by severity, then firing alerts, then in the given order. */
-export function worstOf(found: readonly Attention[]): Attention[] {
-  const rank = ({ severity }: Attention) => findingSeverities.indexOf(severity)
+/**
+ * The worst first: by severity, then those that have served, then by firing alerts, then in the given order. Environments
+ * that never served take only a few places of the others.
+ */
+export function worstOf(
+  found: readonly Attention[],
+  neverServed: ReadonlySet<string> = new Set(),
+): Attention[] {
+  const isNew = ({ envName }: Attention) => neverServed.has(envName)
+  const rank = (one: Attention) => findingSeverities.indexOf(one.severity) * 2 + (isNew(one) ? 1 : 0)
   const sorted = [...found].sort((a, b) => rank(a) - rank(b) || b.firingAlerts - a.firingAlerts)
-  return sorted.slice(0, mostWorst)
+  const served = sorted.filter((one) => !isNew(one))
+  const places = Math.max(mostNeverServed, mostWorst - served.length)
+  const shownNew = new Set(sorted.filter(isNew).slice(0, places))
+  return sorted.filter((one) => !isNew(one) || shownNew.has(one)).slice(0, mostWorst)
 }
+
+const mostNeverServed = 3
 
 /** The worst ones, as many as an answer has room for. */
 export function withinAnswer(worst: readonly Attention[]): Attention[] {

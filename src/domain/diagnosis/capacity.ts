@@ -1,5 +1,5 @@
 import type { Evidence, Finding } from '../../contract/diagnosis.ts'
-import { isQueueing, isSaturated, slowSeconds } from './errors.ts'
+import { isBurst, isQueueing, isSaturated, severityOf, slowSeconds } from './errors.ts'
 import { type Detector, type Facts, fixBy } from './facts.ts'
 
 /** Samples that CPU must be high over before a limit counts as reached. */
@@ -10,9 +10,33 @@ const busyPercent = 95
 export const detectCapacity: Detector = (facts) => {
   if (facts.desiredState !== 'running') return []
   const found = facts.kind === 'function' ? saturated(facts) : facts.kind === 'app' ? atLimit(facts) : null
-  if (!found) return []
+  if (!found) return slowResponses(facts)
   const quota = found.fix === null ? quotaFinding(facts, found) : null
   return quota ? [quota, found] : [found]
+}
+
+/** Below this, requests may be slow by their nature. */
+const verySlowSeconds = 5
+const leastSlow = 2
+
+/** Nothing else explains why answers are slow. */
+function slowResponses({ metrics, recentTraffic, traffic, kind }: Facts): Finding[] {
+  const seconds = metrics?.recentP95Seconds ?? 0
+  const isServed = kind === 'app' || kind === 'function'
+  const isExplained = traffic !== null && isBurst(traffic)
+  if (!isServed || isExplained || seconds < verySlowSeconds) return []
+  if ((recentTraffic?.requests ?? 0) < leastSlow) return []
+  return [
+    {
+      cause: 'slow-responses',
+      severity: 'warning',
+      confidence: 'certain',
+      summary: `Requests of the last ${Math.round(recentTraffic!.seconds)} s took up to ${rounded(seconds)} s.`,
+      since: null,
+      evidence: [{ source: 'metric', at: null, text: 'ingress_p95_latency', value: rounded(seconds) }],
+      fix: null,
+    },
+  ]
 }
 
 function saturated(facts: Facts): Finding | null {
@@ -28,7 +52,7 @@ function saturated(facts: Facts): Finding | null {
   const input = { appEnvId, maxScale: more, applyImmediately: true }
   return {
     cause: 'concurrency-saturated',
-    severity: 'warning',
+    severity: rejects ? severityOf(traffic) : 'warning',
     confidence: 'likely',
     summary: `All ${maxScale} containers that maxScale allows are busy, and requests ${rejects ? 'are rejected' : 'wait for a place'}.`,
     since: null,

@@ -143,6 +143,10 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
     meaning: 'The environment runs as many containers as it may, and they are at their CPU or memory target.',
     fix: 'Raise maxContainers, the container count or zClouds.',
   },
+  'slow-responses': {
+    meaning: 'Requests are answered, and take five seconds or more.',
+    fix: 'Find what the program waits for in its log; answer first and do slow work afterwards, or in a job.',
+  },
   'slow-start': {
     meaning: 'A container takes long until it accepts connections.',
     fix: 'Listen first and do slow work afterwards; a function keeps containers warm with minScale.',
@@ -154,6 +158,11 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   'copy-waiting': {
     meaning: 'A backup, a restore or the copy of a move has not begun yet.',
     fix: 'Wait: it begins by itself, or fails with the reason. The evidence says what it waits for.',
+  },
+  'alert-firing': {
+    meaning:
+      'An alert fires. If no other finding explains it, the measured values may be those of a problem that is over.',
+    fix: 'See what-changed; the alert resolves by itself when its metric is back within the threshold.',
   },
   stopped: {
     meaning: 'The environment is stopped, or nothing was deployed to it yet.',

@@ -9,7 +9,14 @@ import { withNextStep } from './next-step.ts'
 import { detectRuntime } from './runtime.ts'
 import { withSafety } from './safe-fix.ts'
 import { detectStart } from './start.ts'
-import { detectAlerts, detectCopies, detectEngine, detectPending, detectStopped } from './state.ts'
+import {
+  detectAlerts,
+  detectCopies,
+  detectEngine,
+  detectFiring,
+  detectPending,
+  detectStopped,
+} from './state.ts'
 
 const mostFindings = 5
 const mostEvidence = 3
@@ -24,6 +31,7 @@ const detectors: readonly Detector[] = [
   detectCopies,
   detectStopped,
   detectPending,
+  detectFiring,
   detectAlerts,
   detectDependencies,
 ]

@@ -161,7 +161,8 @@ export function isSaturated(facts: Facts): boolean {
 
 /** Requests wait for a slot: on average, more are in progress than the containers may hold, and they take long. */
 export function isQueueing(facts: Facts): boolean {
-  const isSlow = (facts.metrics?.p95Seconds ?? 0) >= slowSeconds
+  const { recentP95Seconds, p95Seconds = 0 } = facts.metrics ?? {}
+  const isSlow = (recentP95Seconds ?? p95Seconds ?? 0) >= slowSeconds
   return isSlow && heldTimes(facts, facts.meanSeconds ?? 0) >= 1.5
 }
 
@@ -169,7 +170,8 @@ export function isQueueing(facts: Facts): boolean {
  * How many times the requests in progress fill all containers that a function may have, if each takes `seconds` (Little's
  * law); 0 while it may have more containers.
  */
-function heldTimes({ functionConfig, traffic, pods, serving }: Facts, seconds: number): number {
+function heldTimes({ functionConfig, pods, serving, ...facts }: Facts, seconds: number): number {
+  const traffic = facts.recentTraffic ?? facts.traffic
   if (!functionConfig || !traffic || functionConfig.containerConcurrency === 0) return 0
   const running = pods.filter((pod) => pod.ready && pod.rolloutId === serving?.rolloutId).length
   if (running < functionConfig.maxScale) return 0

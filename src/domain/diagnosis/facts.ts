@@ -3,6 +3,7 @@ import type { Autoscaling } from '../../contract/app-envs.ts'
 import type { Finding, Fix } from '../../contract/diagnosis.ts'
 import type { EnvironmentStatus } from '../../contract/fields.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
+import type { StoredAlert } from '../alerts/alert.ts'
 import type { PodRecord } from '../environments/environment.ts'
 
 export interface DeploymentFacts extends Deployment {
@@ -23,6 +24,8 @@ export interface MetricFacts {
   memoryPercent: number | null
   /** Samples that CPU and memory are the mean of. */
   resourceSamples: number
+  /** Of the requests of the last 20 s; null or absent without any. */
+  recentP95Seconds?: number | null
 }
 
 /** Requests of the last minute to the version that serves. */
@@ -48,6 +51,16 @@ export interface AlertFacts {
   updatedAt: string
   /** A complete input of update-alert that corrects it; null when a person must choose. */
   correction: Record<string, unknown> | null
+}
+
+/** An alert that fires now. */
+export interface FiringAlert
+  extends Pick<StoredAlert, 'alertId' | 'name' | 'metric' | 'operator' | 'threshold'> {
+  since: string | null
+  /** The compared value when it fired; null if it is unknown. */
+  value: number | null
+  /** When it resolves if the metric stays as it is now; null while the metric is beyond the threshold, or unknown. */
+  resolvesAt: string | null
 }
 
 /** A managed database whose address a variable or a log line names, and that the caller may access. */
@@ -129,9 +142,11 @@ export interface Facts {
   crashLog: readonly LogLine[]
   metrics: MetricFacts | null
   traffic: TrafficFacts | null
+  /** Requests of the last 20 s, which show what has just begun; null or absent without any. */
+  recentTraffic?: TrafficFacts | null
   /** Newest last; empty if requests are not logged. */
   requests: readonly RequestFacts[]
-  /** How long the requests of a function took on average in the last minute; null for others, or if none is logged. */
+  /** How long the latest requests of a function took on average; null for others, or if none is logged. */
   meanSeconds: number | null
   /** Names of variables in force, and of those saved. */
   variables: { applied: readonly string[]; saved: readonly string[] }
@@ -150,6 +165,8 @@ export interface Facts {
   /** Copies of its data that have not begun, and why. */
   waitingCopies: readonly WaitingCopy[]
   alerts: readonly AlertFacts[]
+  /** Absent: none. */
+  firing?: readonly FiringAlert[]
   databases: readonly DatabaseFacts[]
   quota: QuotaFacts
   /** The region's engine; `problem` in words of the platform. */

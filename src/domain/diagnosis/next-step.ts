@@ -59,10 +59,13 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     'Answer faster, or answer first and do slow work afterwards; get-logs shows what the program did.',
   'error-burst': 'get-logs shows the errors, what-changed what happened before.',
   'scale-limit': 'Raise zClouds with update-app-env, or make the program need less.',
+  'slow-responses':
+    'get-logs shows what the program waits for; answer first and do slow work afterwards, or in a job.',
   'slow-start': 'Listen first and do slow work afterwards.',
   'failed-run':
     'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
   'copy-waiting': 'It begins by itself; list-app-env-backups shows when it has.',
+  'alert-firing': 'what-changed shows what happened before; get-alert shows the values.',
   stopped: ({ latest, kind, takesImagesOnly }) => {
     if (latest !== null) return 'Start it with start-app-env.'
     if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'

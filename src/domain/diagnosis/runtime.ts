@@ -1,6 +1,6 @@
 import type { Finding } from '../../contract/diagnosis.ts'
 import type { PodRecord } from '../environments/environment.ts'
-import { detectErrors } from './errors.ts'
+import { detectErrors, isBurst, severityOf } from './errors.ts'
 import { lastLine } from './evidence.ts'
 import { type Detector, type Facts, redeployFix } from './facts.ts'
 import { namedCause, signIn, summaryOf } from './named-cause.ts'
@@ -57,8 +57,9 @@ function detectCrash(facts: Facts): Finding | null {
   const ended = endingsOf(facts.pods, serving?.rolloutId, facts.nowMs)
   const count = ended.reduce((sum, one) => sum + one.count, 0)
   const isServing = facts.pods.some((pod) => pod.ready && pod.rolloutId === serving?.rolloutId)
+  const answers = !facts.traffic || !isBurst(facts.traffic) || severityOf(facts.traffic) !== 'critical'
   // Scaled to zero, a function serves without a container.
-  const isUp = isServing || kind === 'function'
+  const isUp = answers && (kind === 'function' || isServing)
   const last = ended[0]
   if (!last || (count < 2 && isUp)) return null
   const killed = ended.some(({ reason }) => reason === 'OOMKilled')

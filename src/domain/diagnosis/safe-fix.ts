@@ -41,7 +41,7 @@ function appliesPending({ operation, input }: Fix): boolean {
   )
 }
 
-/** Who is notified of an alert changes nothing of what runs. */
-function couldHide({ operation }: Fix, { severity }: Finding): boolean {
-  return severity !== 'info' && operation !== 'update-alert'
+/** An alert that fires is a symptom of the cause, and its contact points change nothing that runs. */
+function couldHide({ operation }: Fix, { severity, cause }: Finding): boolean {
+  return severity !== 'info' && cause !== 'alert-firing' && operation !== 'update-alert'
 }

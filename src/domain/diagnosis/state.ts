@@ -104,6 +104,28 @@ export const detectCopies: Detector = ({ waitingCopies }) =>
     fix: null,
   }))
 
+/** Never healthy while an alert fires: also if its cause is over, or unknown. */
+export const detectFiring: Detector = ({ firing = [] }) =>
+  firing.map(({ alertId, name, metric, operator, threshold, since, value, resolvesAt }): Finding => {
+    const beyond = `${metric} is ${operator === 'gt' ? 'above' : 'below'} ${threshold}`
+    const end =
+      resolvesAt === null
+        ? 'It resolves when the metric is back within the threshold.'
+        : `If the metric stays as it is now, it resolves at ${resolvesAt}.`
+    return {
+      cause: 'alert-firing',
+      severity: 'warning',
+      confidence: 'certain',
+      summary: `Alert ${alertId} fires: ${beyond}. ${end}`,
+      since,
+      evidence: [
+        { source: 'alert', at: since, text: name },
+        { source: 'metric', at: since, text: metric, ...(value === null ? {} : { value }) },
+      ],
+      fix: null,
+    }
+  })
+
 /** A threshold is a person's decision, also where it looks like another unit. */
 function correct(alertId: string, correction: Record<string, unknown>): Finding['fix'] {
   return fixBy(

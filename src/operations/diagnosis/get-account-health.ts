@@ -58,8 +58,10 @@ export default handler(getAccountHealth, async (context, _input, { account, memb
     afterRead: async (_answer, after) => {
       const { attention, alerts } = await readRest(after)
       const found = [...attention.values()]
-      const worst = await diagnosed(context, after, worstOf(found), { account, membership, environments })
-      return answerWith(found, alerts, withinAnswer(worst))
+      const neverServed = environments.filter(({ currentRolloutId }) => currentRolloutId === null)
+      const worst = worstOf(found, new Set(neverServed.map(({ cliEnvName }) => cliEnvName)))
+      const shown = await diagnosed(context, after, worst, { account, membership, environments })
+      return answerWith(found, alerts, withinAnswer(shown))
     },
   }
 })
@@ -90,7 +92,10 @@ async function diagnosed(
       }))
     if (!readFacts) continue
     const { facts } = await readFacts(after)
-    const severe = diagnose(facts).filter(({ severity }) => severity === one.severity)
+    // Firing alerts are counted, and are no causes.
+    const severe = diagnose(facts).filter(
+      ({ severity, cause }) => severity === one.severity && cause !== 'alert-firing',
+    )
     const causes = [...new Set(severe.map(({ cause }) => cause))].slice(0, mostCauses)
     found.push(causes.length === 0 ? one : { ...one, causes })
   }

@@ -15,7 +15,6 @@ import {
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { servesSince, servingOf } from '../../domain/environments/serving.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
-import { AppError } from '../../errors.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
@@ -23,13 +22,14 @@ import { findContent, findRollout, listPods } from '../../store/repositories/rol
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { AfterRead, Context } from '../core/handler.ts'
 import { appOfRollout, settingsInForce } from '../environments/responses.ts'
-import { loadAlertFacts } from './alert-facts.ts'
+import { loadAlertFacts, loadFiring, withEnd } from './alert-facts.ts'
 import { loadWaitingCopies } from './copy-facts.ts'
 import { loadDatabaseFacts, loadReferredDatabases } from './database-facts.ts'
 import { evidenceMask } from './evidence-mask.ts'
 import { jobLogQuery, loadJobRuns } from './job-facts.ts'
 import { loadLogs, loadMeanSeconds, loadRequests } from './log-facts.ts'
 import { loadMetricFacts, loadTraffic } from './metric-facts.ts'
+import { readOrNull } from './read-or-null.ts'
 
 type Checked = (typeof diagnosedFacts)[number]
 type Activities = Awaited<ReturnType<typeof listActivities>>['activities']
@@ -54,6 +54,7 @@ export async function loadFacts(
   const { envVars } = settings
   const jobRuns = target.app.isJob ? await loadJobRuns(context, appEnvId) : []
   const jobLog = await jobLogQuery(context, appEnvId, jobRuns)
+  const firing = target.membership === null ? [] : await loadFiring(context, target)
   const referred = await loadReferredDatabases(context, target, envVars)
   const rows = {
     ...environmentFacts(target),
@@ -62,8 +63,7 @@ export async function loadFacts(
     ...history,
     nowMs: Date.parse(context.now),
     variables: { applied: namesOf(envVars), saved: namesOf(target.environment.saved.envVars) },
-    volumePath: volumePathOf(context, target.environment.region, settings),
-    mountPath: settings.useVolume ? settings.mountPath : null,
+    ...volumeFacts(context, target.environment.region, settings),
     jobRuns,
     waitingCopies: await loadWaitingCopies(context, appEnvId),
     engineProblem: context.installation.engineProblem(target.environment.region),
@@ -94,6 +94,7 @@ export async function loadFacts(
         servingLog: servingLog!,
         crashLog: crashLog!,
         metrics,
+        firing: await withEnd(context, after.metrics, firing, mask),
         databases: isRefused
           ? await after.read((tx) => loadDatabaseFacts({ ...context, tx }, target, envVars, output.flat()))
           : referred,
@@ -103,14 +104,15 @@ export async function loadFacts(
   }
 }
 
-/** On other engines the volume is at its mount path. */
-function volumePathOf(
+/** On other engines than the process engine, the volume is at its mount path. */
+function volumeFacts(
   { installation }: Context,
   region: string,
-  { useVolume, mountPath }: Pick<Settings, 'useVolume' | 'mountPath'>,
-): string | null {
+  { useVolume, mountPath: path }: Pick<Settings, 'useVolume' | 'mountPath'>,
+): Pick<Facts, 'volumePath' | 'mountPath'> {
   const { engine } = installation.regions().find((one) => one.region === region) ?? {}
-  return useVolume && engine === 'process' ? mountPath : null
+  const mountPath = useVolume ? path : null
+  return { mountPath, volumePath: engine === 'process' ? mountPath : null }
 }
 
 function namesOf(variables: readonly { name: string }[]): string[] {
@@ -136,19 +138,22 @@ async function requestFacts(
   { environment, app }: EnvironmentTarget,
   serving: DeploymentFacts | null,
   mask: Mask,
-): Promise<Pick<Facts, 'traffic' | 'requests' | 'meanSeconds'>> {
+): Promise<Pick<Facts, 'traffic' | 'recentTraffic' | 'requests' | 'meanSeconds'>> {
   if (!serving || app.isDatabase || app.isJob) return { traffic: null, requests: [], meanSeconds: null }
   const { appEnvId } = environment
   const sinceMs = Date.parse(serving.servesSince)
-  const traffic = await loadTraffic(context, metrics, appEnvId, sinceMs)
-  const fromMs = Math.max(sinceMs, Date.parse(context.now) - recentTrafficMs)
+  const { traffic, recentTraffic } = await loadTraffic(context, metrics, appEnvId, sinceMs)
+  const nowMs = Date.parse(context.now)
+  const fromMs = Math.max(sinceMs, nowMs - recentTrafficMs)
   const fails = traffic.failed + traffic.unanswered > 0
   const requests = fails ? await readOrNull(() => loadRequests(logs, appEnvId, fromMs, mask)) : null
   const meanSeconds =
     app.isFunction && traffic.requests > 0
-      ? await readOrNull(() => loadMeanSeconds(logs, appEnvId, fromMs))
+      ? await readOrNull(() =>
+          loadMeanSeconds(logs, appEnvId, recentTraffic ? nowMs - recentTraffic.seconds * 1_000 : fromMs),
+        )
       : null
-  return { traffic, requests: requests ?? [], meanSeconds }
+  return { traffic, recentTraffic, requests: requests ?? [], meanSeconds }
 }
 
 function environmentFacts({ environment, app, account }: EnvironmentTarget) {
@@ -260,14 +265,4 @@ function previousOf(
 function maskedFailure(deployment: DeploymentFacts, mask: Mask): DeploymentFacts {
   const { failure } = deployment
   return { ...deployment, failure: failure && { ...failure, message: mask(failure.message) } }
-}
-
-/** Null for facts that cannot be read now: the answer then does not list them as checked. */
-async function readOrNull<T>(read: () => Promise<T>): Promise<T | null> {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof AppError) return null
-    throw error
-  }
 }

@@ -11,6 +11,7 @@ import { countAlertStates } from '../../store/repositories/alerts.ts'
 import { listAppsOfAccount } from '../../store/repositories/apps.ts'
 import { findRollout, listDesiredPods } from '../../store/repositories/rollouts.ts'
 import type { AfterRead, Context } from '../core/handler.ts'
+import { loadTraffic } from './metric-facts.ts'
 
 /** Failures that a newer call brought about. */
 const endedByCall = new Set(['superseded', 'canceled'])
@@ -103,14 +104,14 @@ async function readTraffic(
   const counts = await metrics.traffic(queries)
   const found = new Map<string, NonNullable<Facts['traffic']>>()
   for (const [index, environment] of served.entries()) {
-    const { requests, failed, unanswered } = counts[index]!
+    const { failed, unanswered } = counts[index]!
     if (failed + unanswered === 0) continue
-    const traffic = { seconds: recentTrafficMs / 1_000, requests, failed, unanswered }
     const sinceMs = await read((tx) => servesSinceMs(tx, environment))
     if (sinceMs === null) continue
-    const isRecent = sinceMs > fromMs
-    const [own] = isRecent ? await metrics.traffic([{ ...queries[index]!, fromMs: sinceMs }]) : [traffic]
-    found.set(environment.appEnvId, { ...traffic, ...own })
+    found.set(
+      environment.appEnvId,
+      (await loadTraffic({ now }, metrics, environment.appEnvId, sinceMs)).traffic,
+    )
   }
   return found
 }

@@ -173,3 +173,17 @@ it('requests of the last minute need attention; a rejected deployment differs fr
   expect(attention({ failed })).toMatchObject({ severity: 'warning', rejectedVersion: 2 })
   expect(attention({ failed, status: 'STOPPED', pods: [] })?.rejectedVersion).toBeUndefined()
 })
+
+it('environments that never served leave the places to those that did, and an outage of one that did stands first', () => {
+  const one = (envName: string, severity: 'critical' | 'warning') => ({
+    envName,
+    severity,
+    causes: [],
+    firingAlerts: 0,
+  })
+  const never = Array.from({ length: 10 }, (_, index) => one(`new-${index}`, 'critical'))
+  const found = [...never, one('slow', 'warning'), one('down', 'critical')]
+  const names = worstOf(found, new Set(never.map(({ envName }) => envName))).map(({ envName }) => envName)
+  expect(names[0]).toBe('down')
+  expect(names).toContain('slow')
+})
