@@ -14,7 +14,16 @@ const deployment = z.object({
   containerImage: z.string().nullable(),
   createdAt: isoTime,
   deployedAt: isoTime.nullable(),
-  failure: z.object({ reason: z.string(), message: z.string() }).nullable(),
+  failure: z
+    .object({
+      reason: z.string(),
+      message: z.string(),
+      /** As diagnose-app-env names it. */
+      cause: z.string().optional(),
+      /** If the cause is another one than the reason names: the summary of the diagnosis. */
+      explanation: z.string().optional(),
+    })
+    .nullable(),
 })
 export type Deployment = z.output<typeof deployment>
 

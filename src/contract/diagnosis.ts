@@ -201,6 +201,8 @@ export const change = z.object({
   names: z.array(z.string()),
   /** Id of the user or environment that did it; null for the platform itself. */
   by: z.string().nullable(),
+  /** The user's name, or e-mail address without one; null for others. */
+  byName: z.string().nullable().optional(),
   /** 1 is the likeliest reason of `broke`; null when nothing broke, or the change came after it. */
   rank: z.number().nullable(),
 })

@@ -1,4 +1,5 @@
 import type { getAppEnvStatus } from './app-env-reads.ts'
+import { failureWords } from './failure-words.ts'
 import { healthSentence, isIll, requestSentence, servesUnproven } from './health-words.ts'
 import type { OutputOf } from './operation.ts'
 
@@ -12,7 +13,7 @@ export function statusSentence(status: Status): string {
   const { cliEnvName, currentDeployment: newest, health } = status
   const isUnderWay = newest?.status === 'BUILDING' || newest?.status === 'DEPLOYING'
   const underWay = isUnderWay ? ` Version ${newest.version} is ${newest.status}.` : ''
-  const reason = newest?.failure ? ` (${newest.failure.reason})` : ''
+  const reason = newest?.failure ? ` (${failureWords(newest.failure).reason})` : ''
   const failed =
     newest?.status === 'FAILED'
       ? ` The newest deployment, version ${newest.version}, FAILED${reason}: diagnose-app-env says what to do.`

@@ -1,3 +1,5 @@
+import type { Deployment } from '../../contract/app-env-reads.ts'
+import { failureWords } from '../../contract/failure-words.ts'
 import { operations } from '../../contract/index.ts'
 import { printable } from '../progress.ts'
 
@@ -79,10 +81,8 @@ const shorter: Readonly<Record<string, (envName: string) => string>> = {
 const sourceDeploy = 'request-deploy-storage-key, then notify-code-upload'
 
 /** Why a deployment failed. The message of a build step quotes a program, so it is not changed. */
-export function failureText(
-  { reason, message }: { reason: string; message: string },
-  envName: string,
-): string {
+export function failureText(failure: NonNullable<Deployment['failure']>, envName: string): string {
+  const { reason, message } = failureWords(failure)
   const text = printable(`${reason}: ${message}`)
   return reason === 'build step' ? text : inShellWords(text, envName)
 }

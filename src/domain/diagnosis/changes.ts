@@ -6,6 +6,17 @@ export interface Break {
   at: string
   before: number
   after: number
+  /** When it was over; null: it lasts, or that is unknown. */
+  until?: string | null
+}
+
+/** Breaks of several metrics within this time are one. */
+const oneEpisodeMs = 10 * 60_000
+
+/** The break that a new episode began with: of the newest ones the plainest, which comes first. */
+export function newestEpisode(breaks: readonly Break[]): Break | null {
+  const newest = Math.max(...breaks.map(({ at }) => Date.parse(at)))
+  return breaks.find(({ at }) => newest - Date.parse(at) <= oneEpisodeMs) ?? null
 }
 
 /** Metrics that break when a change goes wrong, the plainest first, and the least rise that counts. */
@@ -20,7 +31,7 @@ const baselinePoints = 20
 const leastBaseline = 2
 const leastFactor = 3
 
-/** The last time a metric rose far above its earlier level, and stayed there for another point. */
+/** The last time a metric rose far above its usual level, the one outside of earlier rises, and stayed for another point. */
 export function breakOf(
   metric: Metric,
   points: readonly { t: number; value: number }[],
@@ -28,20 +39,32 @@ export function breakOf(
 ): Break | null {
   let found: Break | null = null
   let limit = Number.POSITIVE_INFINITY
+  const usual: number[] = []
   for (const [index, { t, value }] of points.entries()) {
     if (value > limit) continue
+    if (limit !== Number.POSITIVE_INFINITY) found = ended(found, t)
     limit = Number.POSITIVE_INFINITY
-    const before = median(
-      points.slice(Math.max(0, index - baselinePoints), index).map((point) => point.value),
-    )
-    if (index < leastBaseline || before === null) continue
-    const broken = Math.max(before * leastFactor, before + leastRise)
+    const before = median(usual.slice(-baselinePoints))
+    const broken = before === null ? limit : Math.max(before * leastFactor, before + leastRise)
     const next = points[index + 1]?.value ?? value
-    if (value <= broken || next <= broken) continue
-    found = { metric, at: new Date(t).toISOString(), before: rounded(before), after: rounded(value) }
+    if (index < leastBaseline || before === null || value <= broken || next <= broken) {
+      usual.push(value)
+      continue
+    }
+    found = {
+      metric,
+      at: new Date(t).toISOString(),
+      before: rounded(before),
+      after: rounded(value),
+      until: null,
+    }
     limit = broken
   }
   return found
+}
+
+function ended(found: Break | null, t: number): Break | null {
+  return found && { ...found, until: new Date(t).toISOString() }
 }
 
 /** Failed requests below which a short rise is no burst, as in the diagnosis. */
@@ -65,7 +88,10 @@ export function burstOf(metric: Metric, points: readonly ErrorPoint[], leastRise
   const first = points.slice(0, Math.max(0, last)).findLastIndex((point) => !isBurst(point)) + 1
   const found = last < 0 ? undefined : points[first]
   if (!found) return null
-  return { metric, at: new Date(found.t).toISOString(), before: rounded(usual), after: rounded(found.max) }
+  return {
+    ...{ metric, at: new Date(found.t).toISOString(), before: rounded(usual), after: rounded(found.max) },
+    until: points[last + 1] ? new Date(points[last + 1]!.t).toISOString() : null,
+  }
 }
 
 /** Weight of each kind of change by its effect on running containers. */

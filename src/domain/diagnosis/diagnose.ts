@@ -59,6 +59,12 @@ export function diagnose(facts: Facts): Finding[] {
     })
 }
 
+/** The finding about the newest deployment, if it failed: also its cause in every other answer. */
+export function failureFinding(facts: Facts): Finding | null {
+  const [finding] = [detectBuild, detectStart].flatMap((detect) => detect(facts))
+  return facts.latest?.status === 'FAILED' && finding ? withNextStep(facts, finding) : null
+}
+
 export function isHealthy(findings: readonly Finding[]): boolean {
   return findings.every(({ severity }) => severity === 'info')
 }

@@ -28,7 +28,14 @@ const waitOutput = {
       contentId: z.string().nullable(),
       version: z.number().nullable(),
       status: z.string().nullable(),
-      failure: z.object({ reason: z.string(), message: z.string() }).nullable(),
+      failure: z
+        .object({
+          reason: z.string(),
+          message: z.string(),
+          cause: z.string().optional(),
+          explanation: z.string().optional(),
+        })
+        .nullable(),
       hosts: z.array(z.string()),
     })
     .optional(),

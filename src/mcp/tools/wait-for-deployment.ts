@@ -1,5 +1,6 @@
 import { sleep } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus, getLogs } from '../../contract/app-env-reads.ts'
+import { failureWords } from '../../contract/failure-words.ts'
 import { servesUnproven } from '../../contract/health-words.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
@@ -133,14 +134,15 @@ export function failureError(end: DeploymentEnd & { kind: 'failed' | 'superseded
       details: `The newest deployment is version ${deployment.version} (${deployment.status}). ${serving} Read get-app-env-status before deploying again.`,
     })
   }
-  const reason = deployment.failure?.reason ?? 'unknown'
+  const { failure } = deployment
+  const reason = failure ? failureWords(failure).reason : 'unknown'
   return new AppError(
     'invalid',
     `Deployment of version ${deployment.version} failed: ${sanitizeInline(reason)}`,
     {
       details: [
         serving,
-        sanitizeInline(diagnosisOf(deployment.failure), 1_000),
+        sanitizeInline(failure?.explanation ?? diagnosisOf(failure), 1_000),
         'Call diagnose-app-env for the cause and its next step, then deploy again.',
       ]
         .filter((sentence) => sentence !== '')

@@ -46,19 +46,30 @@ export async function readChanges(
     .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
 }
 
-/** The first time in the range that an alert fired. */
+/** When the newest episode began in which alerts fired: those that overlap are one. */
 export async function alertBreak(
   { tx }: Context,
   { environment }: EnvironmentTarget,
   { from, to }: TimeRange,
 ): Promise<Break | null> {
-  let first: Break | null = null
+  const breaks: Break[] = []
   for (const alert of await listAlertsOfEnvironment(tx, environment.appEnvId)) {
+    let until: string | null = null
+    // Newest first: the change after one that fired ended it.
     for (const { at, to: state, value } of await listStateChanges(tx, alert.alertId)) {
-      if (state !== 'Firing' || at < from || at > to || (first && first.at <= at)) continue
-      first = { metric: alert.metric, at, before: alert.threshold, after: value ?? alert.threshold }
+      const { metric, threshold } = alert
+      if (state === 'Firing' && at >= from && at <= to)
+        breaks.push({ metric, at, before: threshold, after: value ?? threshold, until })
+      until = at
     }
   }
+  return firstOfNewest(breaks)
+}
+
+function firstOfNewest(breaks: readonly Break[]): Break | null {
+  let first: Break | null = null
+  for (const one of breaks.toSorted((a, b) => (a.at < b.at ? 1 : -1)))
+    if (!first || !one.until || one.until >= first.at) first = one
   return first
 }
 

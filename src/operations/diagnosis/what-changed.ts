@@ -1,11 +1,19 @@
 import { timestamp } from '../../clock.ts'
 import { whatChanged } from '../../contract/diagnosis.ts'
 import { isIngressMetric } from '../../contract/metrics.ts'
-import { type Break, breakOf, burstOf, rankChanges, watchedMetrics } from '../../domain/diagnosis/changes.ts'
+import {
+  type Break,
+  breakOf,
+  burstOf,
+  newestEpisode,
+  rankChanges,
+  watchedMetrics,
+} from '../../domain/diagnosis/changes.ts'
 import { AppError } from '../../errors.ts'
 import type { MetricPoint, SeriesQuery } from '../../metrics/source.ts'
+import { findUsers } from '../../store/repositories/users.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { handler, type Sources } from '../core/handler.ts'
+import { type Context, handler, type Sources } from '../core/handler.ts'
 import { alertBreak, readChanges } from './read-changes.ts'
 
 const dayMs = 86_400_000
@@ -20,23 +28,47 @@ export default handler(whatChanged, async (context, input, target) => {
     throw new AppError('invalid', 'from must be before to', { details: 'Both are ISO 8601 times.' })
   }
   const range = { from: timestamp(fromMs), to: timestamp(toMs) }
-  const changes = await readChanges(context, target, range)
+  const changes = await withNames(context, target, await readChanges(context, target, range))
   const alerted = await alertBreak(context, target, range)
   const answerWith = (broke: Break | null) => ({
     appEnvId: target.environment.appEnvId,
     ...range,
-    broke,
+    broke: broke && shownBreak(broke),
     changes: rankChanges(changes, broke).slice(0, mostChanges),
     truncated: changes.length > mostChanges,
   })
   return {
     answer: answerWith(alerted),
     afterRead: async (_answer, sources) =>
-      answerWith((await metricBreak(sources, target, fromMs, toMs)) ?? alerted),
+      answerWith(newer(await metricBreak(sources, target, fromMs, toMs), alerted)),
   }
 })
 
-/** The first of the watched metrics that broke. */
+/** Names of users for those who may read the audit log. */
+async function withNames<Event extends { by: string | null }>(
+  { tx }: Context,
+  { membership }: EnvironmentTarget,
+  events: readonly Event[],
+): Promise<(Event & { byName: string | null })[]> {
+  const ids = membership?.admin ? events.flatMap(({ by }) => by ?? []) : []
+  const users = await findUsers(tx, [...new Set(ids)])
+  return events.map((event) => {
+    const user = users.get(event.by ?? '')
+    return { ...event, byName: user ? (user.name ?? user.email) : null }
+  })
+}
+
+function shownBreak({ until: _, ...broke }: Break) {
+  return broke
+}
+
+/** A metric shows when it began; an alert that fired after the metric had recovered is another episode. */
+function newer(metric: Break | null, alerted: Break | null): Break | null {
+  if (!metric || !alerted) return metric ?? alerted
+  return metric.until && alerted.at > metric.until ? alerted : metric
+}
+
+/** The newest break of the watched metrics. */
 async function metricBreak(
   { metrics }: Sources,
   { environment, app }: EnvironmentTarget,
@@ -49,6 +81,7 @@ async function metricBreak(
   const fromMs = Math.max(beginMs, Date.parse(createdAt))
   if (fromMs >= toMs) return null
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / metricPoints / periodMs)) * periodMs
+  const breaks: Break[] = []
   for (const { metric, leastRise } of watchedMetrics) {
     const collected = isIngressMetric(metric) ? !app.isDatabase && !app.isJob : !app.isFunction
     if (!collected) continue
@@ -58,9 +91,10 @@ async function metricBreak(
       metric === 'ingress_5xx_percent'
         ? later(lasting, await burst(metrics, { appEnvId, fromMs, toMs, stepMs }, points, leastRise))
         : lasting
-    if (found) return await exactly(metrics, appEnvId, found, stepMs)
+    if (found) breaks.push(found)
   }
-  return null
+  const found = newestEpisode(breaks)
+  return found && exactly(metrics, appEnvId, found, stepMs)
 }
 
 /** A rise of failed requests that ended before the next point. */

@@ -1,6 +1,11 @@
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
+import { buildCauses } from '../../domain/diagnosis/build.ts'
+import { failureFinding } from '../../domain/diagnosis/diagnose.ts'
+import { startCauses } from '../../domain/diagnosis/start.ts'
 import { findContent, findRollout, listLivePods } from '../../store/repositories/rollouts.ts'
-import { type Context, handler } from '../core/handler.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { type AfterRead, type Context, handler } from '../core/handler.ts'
+import { loadFacts } from '../diagnosis/load-facts.ts'
 import { readHealth } from './read-health.ts'
 import { containerCounts, pendingWithAuthors, servedApp } from './responses.ts'
 
@@ -11,6 +16,8 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
     ? await findRollout(context.tx, environment.currentRolloutId)
     : null
   const { health, complete } = await readHealth(context, target, current)
+  const currentDeployment = await deploymentOf(context, environment.latestRolloutId)
+  const explain = await failureReader(context, target, currentDeployment)
   return {
     answer: {
       appEnvId: environment.appEnvId,
@@ -18,7 +25,7 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       status: environment.status,
       currentContentId: current?.contentId ?? null,
       currentVersion: environment.currentVersion,
-      currentDeployment: await deploymentOf(context, environment.latestRolloutId),
+      currentDeployment,
       containers: containerCounts(environment, app, pods),
       health,
       pendingChanges: await pendingWithAuthors(context, environment),
@@ -27,8 +34,14 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
         volumeMove: { region: environment.region, step: environment.volumeMove.step },
       }),
     },
-    ...(complete
-      ? { afterRead: async (answer, after) => ({ ...answer, health: await complete(after) }) }
+    ...(complete || explain
+      ? {
+          afterRead: async (answer, after) => ({
+            ...answer,
+            health: complete ? await complete(after) : answer.health,
+            currentDeployment: explain ? await explain(after) : answer.currentDeployment,
+          }),
+        }
       : {}),
   }
 })
@@ -47,5 +60,22 @@ async function deploymentOf(context: Context, rolloutId: string | null): Promise
     createdAt,
     deployedAt,
     failure,
+  }
+}
+
+/** The cause of a failed deployment is that of its diagnosis. */
+async function failureReader(context: Context, target: EnvironmentTarget, deployment: Deployment | null) {
+  const failure = deployment?.failure
+  const recorded = failure && (buildCauses[failure.reason] ?? startCauses[failure.reason])
+  if (!failure || deployment.status !== 'FAILED' || !recorded) return null
+  const readFacts = await loadFacts(context, target)
+  return async (after: AfterRead): Promise<Deployment> => {
+    const finding = failureFinding((await readFacts(after)).facts)
+    if (!finding) return deployment
+    const { cause, summary } = finding
+    return {
+      ...deployment,
+      failure: { ...failure, cause, ...(cause === recorded ? {} : { explanation: summary }) },
+    }
   }
 }

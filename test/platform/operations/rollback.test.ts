@@ -126,6 +126,9 @@ describe('a rollback to a version', () => {
     const { entries } = (await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })).json
     expect(entries[0].operation).toBe('redeploy-app-env')
     expect(entries[0].changes).toContainEqual({ path: 'deployment', before: 'version 2', after: 'version 1' })
+    const { changes } = (await send('GET', '/app-env/changes', { appEnvId })).json
+    const back = changes.find(({ what }: { what: string }) => what === 'REDEPLOY of version 1: DEPLOYED')
+    expect(back.byName).toMatch(/\w/)
     await redeploy(appEnvId, { version: 1 })
     const again = (await send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })).json.entries[0]
     expect(again.changes).toContainEqual({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { breakOf, burstOf, rankChanges } from '../../../src/domain/diagnosis/changes.ts'
+import { breakOf, burstOf, newestEpisode, rankChanges } from '../../../src/domain/diagnosis/changes.ts'
 import { buildSign, runtimeSign } from '../../../src/domain/diagnosis/log-signs.ts'
 
 const linesOf = (text: string) =>
@@ -125,6 +125,29 @@ describe('G5 what changed', () => {
     })
     expect(breakOf('ingress_5xx_percent', points(0, 1, 0, 2, 1), 5)).toBeNull()
     expect(breakOf('ingress_5xx_percent', points(90, 90, 90), 5)).toBeNull()
+  })
+
+  it('a second rise after a long first one begins a new episode', () => {
+    const long = Array.from({ length: 25 }, () => 40)
+    const broke = breakOf('ingress_5xx_percent', points(0, 0, 0, ...long, 0, 0, 0, 67, 67), 5)
+    expect(broke).toMatchObject({
+      at: new Date(31 * 60_000).toISOString(),
+      before: 0,
+      after: 67,
+      until: null,
+    })
+    expect(breakOf('ingress_5xx_percent', points(0, 0, 40, 40, 0), 5)?.until).toBe(
+      new Date(4 * 60_000).toISOString(),
+    )
+  })
+
+  it('the newest episode counts, and of its metrics the plainest', () => {
+    const at = (minute: number, metric: 'ingress_5xx_percent' | 'ingress_p95_latency' | 'cpu_percent') => ({
+      ...{ metric, at: new Date(minute * 60_000).toISOString(), before: 0, after: 9, until: null },
+    })
+    const breaks = [at(10, 'ingress_5xx_percent'), at(300, 'ingress_p95_latency'), at(302, 'cpu_percent')]
+    expect(newestEpisode(breaks)?.metric).toBe('ingress_p95_latency')
+    expect(newestEpisode([])).toBeNull()
   })
 
   it('a burst of errors counts however short it is, if enough requests failed', () => {

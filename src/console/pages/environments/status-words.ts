@@ -1,4 +1,5 @@
 import type { getAppEnvStatus } from '../../../contract/app-env-reads.ts'
+import { failureWords } from '../../../contract/failure-words.ts'
 import { healthSentence, isIll, requestSentence, servesUnproven } from '../../../contract/health-words.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import type { Tone } from '../../components/Badge.tsx'
@@ -58,7 +59,8 @@ export function statusWords(read: Status, kind: { isFunction: boolean; isJob: bo
 }
 
 /** The failure of a deployment, in words of the console. */
-export function causeOf({ reason, message }: { reason: string; message: string }): string {
+export function causeOf(failure: NonNullable<NonNullable<Status['currentDeployment']>['failure']>): string {
+  const { reason, message } = failureWords(failure)
   return `${sentenceCase(reason)}: ${inWords(message)}`
 }
 
