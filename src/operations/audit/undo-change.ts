@@ -6,7 +6,7 @@ import { requireAccess, restricted } from '../core/authorize.ts'
 import { handler } from '../core/handler.ts'
 import { type Located, resourceOf, typeRecordedAs } from '../core/resources.ts'
 import type { UndoHandler } from './undo-handler.ts'
-import { changedPaths, irreversiblePaths, undoHandlerOf } from './undo-handlers.ts'
+import { changedPaths, forOperation, irreversiblePaths, undoHandlerOf } from './undo-handlers.ts'
 import { mayReadEntry } from './visibility.ts'
 
 /**
@@ -67,7 +67,7 @@ function undoableOf(entry: StoredAuditEntry) {
   if (!type || !undo) throw cannot(`Changes of type ${entry.objectType} cannot be undone.`, entry)
   if (entry.before === null) throw cannot('It created the object. Delete the object instead.', entry)
   if (entry.after === null) throw cannot('It deleted the object, and deletions are permanent.', entry)
-  return { find: resourceOf(type).find, undo }
+  return { find: resourceOf(type).find, undo: forOperation(undo, entry.operation) }
 }
 
 function refuseIrreversible(

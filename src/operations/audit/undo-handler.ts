@@ -9,6 +9,8 @@ export interface UndoHandler<Stored> {
   fields: readonly string[]
   /** Fields that change with one of them, and again with its undo: `save` sets them. */
   follows?: Readonly<Record<string, readonly string[]>>
+  /** The same for entries of one operation, in addition. */
+  ofOperation?: Readonly<Record<string, Pick<UndoHandler<Stored>, 'fields' | 'follows'>>>
   /** When two values count as equal; deep equality when left out. */
   same?(context: Context, object: Stored): Same
   /** Saves the draft as the next revision. */

@@ -26,6 +26,13 @@ export function undoHandlerOf(auditName: string): UndoHandler<Located> | undefin
   return type ? handlers[type] : undefined
 }
 
+/** The handler for entries of an operation. */
+export function forOperation(undo: UndoHandler<Located>, operation: string): UndoHandler<Located> {
+  const own = undo.ofOperation?.[operation]
+  if (!own) return undo
+  return { ...undo, fields: [...undo.fields, ...own.fields], follows: { ...undo.follows, ...own.follows } }
+}
+
 /** Whether undo-change can put back a change right after it. */
 export function isUndoable({ objectType, before, after }: Change): boolean {
   const undo = undoHandlerOf(objectType)

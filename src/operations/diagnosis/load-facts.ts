@@ -7,8 +7,9 @@ import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
 import type { PodRecord, Rollout, Settings } from '../../domain/environments/environment.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import {
+  pathName,
   pendingFields,
-  pendingNames,
+  pendingPaths,
   pendingVariables,
   refreshedVariables,
 } from '../../domain/environments/pending-changes.ts'
@@ -18,9 +19,11 @@ import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { recentTrafficMs } from '../../metrics/source.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { accountSize } from '../../store/repositories/environments.ts'
+import { listAuthors } from '../../store/repositories/pending-authors.ts'
 import { findContent, findRollout, listPods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { AfterRead, Context } from '../core/handler.ts'
+import { userIdOrNull } from '../core/user-of.ts'
 import { appOfRollout, settingsInForce } from '../environments/responses.ts'
 import { loadAlertFacts, loadFiring, withEnd } from './alert-facts.ts'
 import { loadWaitingCopies } from './copy-facts.ts'
@@ -180,7 +183,7 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
     pendingFields: pendingFields(environment.saved, inForce),
     pendingSince: environment.updatedAt,
     pendingVariables: pendingVariables(environment.saved, inForce),
-    foreignPending: pendingNames(environment.saved, inForce).filter((name) => !refreshed.includes(name)),
+    foreignPending: await foreignPending(context, environment, inForce, refreshed),
     refreshed,
     // As list-alerts: not for the token of an environment.
     alerts: membership === null ? [] : await loadAlertFacts(context, target),
@@ -191,6 +194,21 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
       functionMaxScale: settings.functionMaxScale,
     },
   }
+}
+
+/** Pending changes that the caller did not save. A source that changed is no change of this environment. */
+async function foreignPending(
+  { tx, caller }: Context,
+  { appEnvId, saved }: EnvironmentTarget['environment'],
+  inForce: Settings,
+  refreshed: readonly string[],
+): Promise<string[]> {
+  const authors = await listAuthors(tx, appEnvId)
+  const own = userIdOrNull(caller)
+  return pendingPaths(saved, inForce)
+    .filter((path) => own === null || authors.get(path)?.by !== own)
+    .map(pathName)
+    .filter((name) => !refreshed.includes(name))
 }
 
 /** Deployments and containers, `rollouts` the newest deployment first. */

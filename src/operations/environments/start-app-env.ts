@@ -17,8 +17,8 @@ export default handler(startAppEnv, async (context, _input, target) => {
   }
   const draft = draftOf(environment)
   const content = await contentToDeploy(context, target, draft, draft.applied)
-  const started = { settings: draft.applied, undo: 'none' } as const
-  const impact = await rolloutImpact(context, target, ['start'], started)
+  const started = await rolloutImpact(context, target, ['start'], { settings: draft.applied })
+  const impact = { ...started, undo: 'undo-change' } as const
   await beginRollout(context, draft, content, { settings: draft.applied, activity: 'START' })
   const builds = content.version === environment.nextVersion && content.type === 'BUILD'
   const message = builds

@@ -9,6 +9,7 @@ import { changeWantedSettings } from '../deployments/begin-rollout.ts'
 import { saveChange } from './change-environment.ts'
 import { changeRegion } from './change-region.ts'
 import { noteActivity } from './note-activity.ts'
+import { stopEnvironment } from './stop-environment.ts'
 import { updateImpact } from './update-impact.ts'
 
 /** `applied` comes along where a change took effect at once; a deployment under way has settings of its own. */
@@ -29,6 +30,12 @@ export const undoEnvironment: UndoHandler<Environment> = {
   follows: {
     region: ['changingRegion', 'servedFrom', 'volumeMove', 'status', 'wantedRolloutId', 'deployment'],
   },
+  ofOperation: {
+    'start-app-env': {
+      fields: ['desiredState'],
+      follows: { desiredState: ['status', 'wantedRolloutId', 'deployment'] },
+    },
+  },
   same:
     ({ secrets }, { appEnvId, saved }) =>
     (path, one, other) => {
@@ -47,6 +54,12 @@ export const undoEnvironment: UndoHandler<Environment> = {
     )
     const settings = Object.fromEntries(restored.map((field) => [field, draft.applied[field]]))
     if (restored.length > 0) await changeWantedSettings(context, draft, settings)
+    const target = { environment, app: stored.app, account, membership }
+    if (draft.desiredState !== environment.desiredState) {
+      const { impact, effect } = await stopEnvironment(context, target, draft)
+      const change = await saveChange(context, target, draft)
+      return { change, impact, effect, wake: [draft.appEnvId] }
+    }
     const { region } = draft
     if (!isDeepStrictEqual({ ...draft, region: environment.region }, environment))
       effects.push(
@@ -57,7 +70,6 @@ export const undoEnvironment: UndoHandler<Environment> = {
       checkMove(stored.app, environment, region, context.installation.regions())
       effects.push(await changeRegion(context, draft, region))
     }
-    const target = { environment, app: stored.app, account, membership }
     const change = await saveChange(context, target, draft)
     await noteActivity(context, draft.appEnvId, {
       activity: 'UNDO',

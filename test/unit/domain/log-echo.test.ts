@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { generatedDockerfile, type PackageFacts } from '../../../src/domain/apps/generated-dockerfile.ts'
+import { generatedDockerfile } from '../../../src/domain/apps/generated-dockerfile.ts'
+import type { PackageFacts } from '../../../src/domain/apps/source-facts.ts'
 import { buildSign, runtimeSign } from '../../../src/domain/diagnosis/log-signs.ts'
 
 const linesOf = (messages: readonly string[]) =>
@@ -58,7 +59,7 @@ function* generated(): Generator<string[]> {
             scripts: scripts as unknown as Record<string, string>,
             main: null,
             packageManager,
-            hasDependencies: true,
+            dependencies: new Set(['left-pad']),
             needsWholeSource: false,
           }
           const files = new Set(['package.json', 'index.html', 'public/index.html', lock])
