@@ -10,6 +10,5 @@ export default defineTool({
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   unlistedInputs: ['dryRun'],
   destroys: runEffect,
-  asksOnly: true,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

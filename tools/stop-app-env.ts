@@ -8,9 +8,8 @@ export default defineTool({
   group: 'apps',
   title: 'Stop environment',
   description: 'Stops all containers of an environment until start-app-env. Settings and data stay.',
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   destroys: serviceEffect,
-  asksOnly: true,
 })

@@ -12,5 +12,4 @@ export default defineTool({
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   checks: [environmentAccessible],
   destroys: unsetVariableEffects,
-  asksOnly: true,
 })

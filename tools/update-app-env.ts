@@ -25,7 +25,6 @@ export default defineTool({
   checks: [environmentAccessible, functionLimits, warnRemovedVariables],
   noteFields: { removedVariables: z.array(z.string()).optional() },
   destroys: omittedVariableEffects,
-  asksOnly: true,
   namesEnvironment: true,
   point: (_answer, { region }, envName) =>
     region === undefined

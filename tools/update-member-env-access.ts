@@ -14,5 +14,5 @@ export default defineTool({
   ownInputs: { grantFullAccess: z.boolean().optional().describe('Grants full access') },
   checks: [fullAccessMeant],
   destroys: restrictionEffect,
-  asksOnly: true,
+  confirmedWith: 'grantFullAccess',
 })

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Surface } from '../contract/audit.ts'
+import { type ConfirmedBy, confirmers, type Surface } from '../contract/audit.ts'
 import { line } from '../contract/fields.ts'
 import type { Operation } from '../contract/operation.ts'
 import { isRead } from '../contract/operation.ts'
@@ -10,7 +10,14 @@ import { spanIn } from '../trace.ts'
 /** Options of a call from its headers. */
 type CallHeaders = Pick<
   Call,
-  'surface' | 'agentSession' | 'agent' | 'idempotencyKey' | 'dryRun' | 'traceparent' | 'declined'
+  | 'surface'
+  | 'agentSession'
+  | 'agent'
+  | 'confirmedBy'
+  | 'idempotencyKey'
+  | 'dryRun'
+  | 'traceparent'
+  | 'declined'
 >
 
 /**
@@ -22,6 +29,7 @@ type CallHeaders = Pick<
  * - `Dry-Run`, `Longshore-Declined`: true or false
  * - `Longshore-Session`: 1 to 64 letters, digits, _ and -
  * - `Longshore-Agent`: 1 to 100 characters, URL-encoded
+ * - `Longshore-Confirmed-By`: host or model
  * - `Longshore-Surface`: a surface of the audit log
  */
 export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallHeaders {
@@ -37,6 +45,7 @@ export function callHeaders(row: Operation, headers: IncomingHttpHeaders): CallH
   return {
     agentSession: sessionOf(headers['longshore-session'] as string | undefined),
     agent: agentOf(headers['longshore-agent'] as string | undefined),
+    confirmedBy: confirmedByOf(headers['longshore-confirmed-by'] as string | undefined),
     surface: surfaceOf(headers['longshore-surface'] as string | undefined),
     traceparent: spanIn(headers.traceparent),
     idempotencyKey: read ? null : (idempotencyKey ?? null),
@@ -69,6 +78,14 @@ function agentOf(value: string | undefined): string | undefined {
       details: 'The header Longshore-Agent must be one line of 1 to 100 characters, URL-encoded.',
     })
   }
+}
+
+function confirmedByOf(value: string | undefined): ConfirmedBy | undefined {
+  const known = confirmers.find((one) => one === value)
+  if (value === undefined || known !== undefined) return known
+  throw new AppError('invalid', 'Invalid request', {
+    details: 'The header Longshore-Confirmed-By must be host or model.',
+  })
 }
 
 function surfaceOf(value: string | undefined): Surface {

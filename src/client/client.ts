@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ApprovalPendingBody } from '../contract/approvals.ts'
+import type { ConfirmedBy } from '../contract/audit.ts'
 import { apiPrefix, isRead, type Operation, type OutputOf } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'
 import { errorFromResponse, errorFromTransport } from './answer-error.ts'
@@ -16,8 +17,10 @@ export interface CallOptions {
   agent?: string | undefined
   /** Runs all checks without any effect; returns a dry-run response instead of the row's (docs/interface.md#dry-runs). */
   dryRun?: boolean
-  /** Changes nothing, and records that the person did not agree to the call. */
+  /** Changes nothing, and records that the call was refused before the platform. */
   declined?: boolean
+  /** What answered the question before the call, for the audit log. */
+  confirmedBy?: ConfirmedBy | undefined
 }
 
 export interface Client {
@@ -110,6 +113,7 @@ function requestFor(
   // A declined call must have no effect on a platform that does not know the second header either.
   if (options.dryRun === true || options.declined === true) headers['dry-run'] = 'true'
   if (options.declined === true) headers['longshore-declined'] = 'true'
+  if (options.confirmedBy !== undefined) headers['longshore-confirmed-by'] = options.confirmedBy
   if (options.traceparent !== undefined) headers.traceparent = options.traceparent
   if (options.agent !== undefined) headers['longshore-agent'] = encodeURIComponent(options.agent)
   const inQuery = row.method === 'GET' || row.method === 'DELETE'

@@ -11,6 +11,9 @@ export type AuditOutcome = (typeof auditOutcomes)[number]
 export const surfaces = ['rest', 'mcp', 'cli', 'console', 'link'] as const
 export type Surface = (typeof surfaces)[number]
 
+export const confirmers = ['host', 'model'] as const
+export type ConfirmedBy = (typeof confirmers)[number]
+
 const auditEntry = z.object({
   entryId: z.string(),
   timestamp: isoTime,
@@ -25,6 +28,11 @@ const auditEntry = z.object({
   tokenId: z.string().nullable(),
   /** Name of the agent: as it signed in with OAuth, else as it names itself (not verified); null for other callers. */
   agent: z.string().nullable(),
+  /**
+   * What answered the question before a destructive tool call: the `host`, by elicitation, or the `model`, with `confirm`.
+   * Never a person's approval: a host may answer by itself. Null without a question.
+   */
+  confirmedBy: z.enum(confirmers).nullable(),
   /** Agent session of the call; null if the caller named none. */
   sessionId: z.string().nullable(),
   /** Trace of the call, as in the request log; null in entries of an older version. */

@@ -170,8 +170,8 @@ export class ConsentService {
       tx,
       {
         ...{ at: now, accountId: null, principal: userId, surface: 'console' },
-        ...{ sessionId: null, traceId: null, agent: null, undid: null, approvalId: null, impact: null },
-        clientAddress: null,
+        ...{ sessionId: null, traceId: null, agent: null, confirmedBy: null, undid: null, impact: null },
+        ...{ approvalId: null, clientAddress: null },
         tokenId: token.tokenId,
         operation: 'authorize-client',
         objectType: 'token',

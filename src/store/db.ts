@@ -129,6 +129,7 @@ export interface Tables {
     session_id: string | null
     trace_id: string | null
     agent: string | null
+    confirmed_by: string | null
     undid: string | null
     impact: string | null
     decision: string | null

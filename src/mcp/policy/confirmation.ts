@@ -1,3 +1,4 @@
+import type { ConfirmedBy } from '../../contract/audit.ts'
 import { AppError } from '../../errors.ts'
 import type { Loss, ToolContext, ToolInput } from '../tools/define-tool.ts'
 import { readDryRun, recordDecline } from '../tools/dry-run.ts'
@@ -14,24 +15,25 @@ export class ConfirmationNeeded extends AppError {
 }
 
 /**
- * Runs before an object is destroyed. Asks the person if the caller can; a caller that cannot must name the object exactly
- * in `confirm`. The platform reports the effects, in a dry run of the same call. Any answer but a clear yes is a refusal.
+ * Runs before an object is destroyed; resolves to what confirmed it. The host asks the person if it can; else the model must
+ * name the object exactly in `confirm`. The platform reports the effects, in a dry run of the same call. Any answer but a
+ * clear yes is a refusal. A host may answer by itself, so its answer never counts as that of a person.
  */
 export async function confirmLoss(
   ctx: ToolContext,
   loss: Loss,
   sent: ToolInput,
   own: ToolInput,
-): Promise<void> {
-  const cannotAsk = ctx.askPerson === null
-  if (cannotAsk && (loss.isReversible || isConfirmed(loss, own))) return
-  const { effects } = await readDryRun(ctx, sent)
+): Promise<ConfirmedBy> {
+  const { askPerson } = ctx
+  if (askPerson === null && isConfirmed(loss, own)) return 'model'
+  const { effects } = await readDryRun(ctx, sent, { declined: askPerson === null })
   const counted = effects.map((effect) => sanitizeInline(effect, 400)).join(' ')
   const name = sanitizeInline(loss.name)
   const { verb, fields = {} } = loss
   const what = sanitizeInline(loss.what, 1_000)
   const nothing = verb === 'delete' ? 'Nothing was deleted.' : 'Nothing was done.'
-  if (ctx.askPerson === null) {
+  if (askPerson === null) {
     const typed = fields.name === undefined ? `: ${name}` : ', which is the field name of this answer'
     throw new ConfirmationNeeded(
       `This would ${verb} ${what}${isForGood(verb) ? ', for good' : ''}. ${counted} ${nothing} Ask the person; if they agree, call again with confirm set to the exact name${typed}`,
@@ -41,15 +43,16 @@ export async function confirmLoss(
   const forGood = isForGood(verb) || verb === 'cancel' ? ' This cannot be undone.' : ''
   const shown = loss.fields === undefined ? '' : `\n${JSON.stringify(sanitizeDeep(loss.fields))}`
   const question = `${verb[0]!.toUpperCase()}${verb.slice(1)} ${what}? ${counted}${forGood}${shown}`
-  if (await ctx.askPerson(question, `Yes, ${verb} ${name}`)) return
-  await recordDecline(ctx, sent)
-  throw new AppError('forbidden', 'The person did not agree', {
-    details: `${nothing} Ask them what they want before trying ${name} again.`,
+  if (await askPerson(question, `Yes, ${verb} ${name}`)) return 'host'
+  await recordDecline(ctx, sent, 'host')
+  throw new AppError('forbidden', 'The host declined', {
+    details: `It did not answer the question with a clear yes; the person may not have seen it. ${nothing} Ask them what they want before trying ${name} again.`,
   })
 }
 
-/** The name as it is, or as an answer shows it, is typed back. */
-function isConfirmed({ name, fields }: Loss, { confirm }: ToolInput): boolean {
+/** The name as it is, or as an answer shows it, is typed back; `grantFullAccess` says it in its own name. */
+function isConfirmed({ name, fields }: Loss, { confirm, grantFullAccess }: ToolInput): boolean {
+  if (grantFullAccess === true) return true
   const wanted = fields?.name ?? name
   return confirm === wanted || confirm === sanitize(wanted)
 }

@@ -24,7 +24,7 @@ export interface ToolContext {
   readonly takesProgress: boolean
   /** Reports progress. `done` and `total` are in the unit of the message, in seconds when waiting. */
   progress(message: string, done?: number, total?: number): void
-  /** Asks the person; null when the client cannot ask. Fails closed: anything but a clear yes is false. */
+  /** Has the host ask the person; null when it cannot ask. Fails closed: anything but a clear yes is false. */
   readonly askPerson: ((question: string, yes: string) => Promise<boolean>) | null
 }
 
@@ -52,8 +52,6 @@ export interface Loss {
   fields?: { name?: string; variables?: string[] }
   /** Completes "This would …". */
   verb: 'delete' | 'cancel' | 'undo' | 'remove' | 'stop' | 'grant' | 'replace'
-  /** True if another call can restore it: clients with elicitation still ask the person, but `confirm` is not required. */
-  isReversible?: true
 }
 
 export interface ToolHints {
@@ -98,8 +96,8 @@ interface ToolDefinition<Row extends Operation> {
   waits?: boolean | 'job-run'
   /** The object that the call destroys: the person confirms it, or `confirm` names it. Null if nothing is destroyed. */
   destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss | null>
-  /** The tool has no `confirm` input, because its effects are always reversible. */
-  asksOnly?: true
+  /** The own input that confirms with `true`, in place of `confirm`. */
+  confirmedWith?: string
   /** Inputs that only the tool has, for its checks; never sent to the platform. */
   ownInputs?: z.ZodRawShape
   /** Fields that notes of its checks add to the result. */

@@ -35,7 +35,7 @@ export async function serviceEffect(ctx: ToolContext, input: ToolInput): Promise
   const env = await ctx.reads.environment(input, ctx.signal)
   if (env.status === 'STOPPED') return null
   const what = `environment ${sanitizeInline(env.cliEnvName)} (${env.status})`
-  return { name: env.cliEnvName, verb: 'stop', what, isReversible: true }
+  return { name: env.cliEnvName, verb: 'stop', what }
 }
 
 /** E1: `envVars` replaces all variables; warns about the ones that the call removes. */
@@ -76,8 +76,6 @@ async function variableEffects(ctx: ToolContext, input: ToolInput, removed: stri
     verb: 'remove',
     what: `${counted(removed.length, 'variable')} of ${sanitizeInline(cliEnvName)}`,
     fields: { variables: removed },
-    // undo-change restores them, including secrets.
-    isReversible: true,
   }
 }
 
@@ -92,8 +90,6 @@ export async function runEffect(ctx: ToolContext, input: ToolInput): Promise<Los
     name: jobRunId,
     verb: 'cancel',
     what: `run ${jobRunId} of environment ${sanitizeInline(env.cliEnvName)} (${attempts})`,
-    // start-job-run can run the job again.
-    isReversible: true,
   }
 }
 
@@ -144,5 +140,5 @@ export async function restrictionEffect(ctx: ToolContext, input: ToolInput): Pro
   const now = await ctx.client.call(getMemberEnvAccess, { accountId, membershipId }, { signal: ctx.signal })
   if (now.allowedAppEnvIds.length === 0) return null
   const name = String(membershipId)
-  return { name, verb: 'grant', what: `member ${sanitizeInline(name)} FULL access`, isReversible: true }
+  return { name, verb: 'grant', what: `member ${sanitizeInline(name)} FULL access` }
 }

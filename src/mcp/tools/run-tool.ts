@@ -3,6 +3,7 @@ import { ApprovalPending } from '../../client/approval-pending.ts'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
+import type { ConfirmedBy } from '../../contract/audit.ts'
 import { healthSentence, isIll } from '../../contract/health-words.ts'
 import { statusSentence } from '../../contract/status-sentence.ts'
 import { AppError } from '../../errors.ts'
@@ -22,7 +23,13 @@ import { nearestNames } from './nearest-names.ts'
 import { plainResult } from './plain-result.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
-import { type CheckedArguments, checkArguments, refuseNested, refuseTooMany } from './schema.ts'
+import {
+  type CheckedArguments,
+  checkArguments,
+  platformInput,
+  refuseNested,
+  refuseTooMany,
+} from './schema.ts'
 import {
   type DeploymentEnd,
   deploymentFacts,
@@ -62,6 +69,9 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     refuseTooMany(args)
     tool = toolNamed(call, name)
     ctx = contextOf(call, tool)
+    // Enforced at the call too, because a client can call a tool without listing it.
+    const refusal = refusalOf(factsOf(tool), call.toolPolicy)
+    if (refusal !== null) await recordRefusal(ctx, platformInput(tool, args), refusal)
     return await runChecked(call, { tool, ctx, args })
   } catch (error) {
     call.signal.throwIfAborted()
@@ -89,14 +99,17 @@ async function runChecked(
 ): Promise<ToolResult> {
   const { scope, allowSecrets } = call.toolPolicy
   refuseNested(tool, args)
-  const { sent, own, fits } = checkArguments(tool, await withinScope(ctx, scope, args), allowSecrets)
+  const refused = (error: unknown) => recordRefusal(ctx, platformInput(tool, args), error)
+  const { sent, own, fits } = await withinScope(ctx, scope, args)
+    .then((within) => checkArguments(tool, within, allowSecrets))
+    .catch(refused)
   // Arguments that the row does not accept go to the platform unchecked: it refuses them, as on every other surface.
   const before = fits ? earlyChecks(tool, ctx, sent, own) : Promise.resolve([])
   const notes = await before.catch((error) => recordRefusal(ctx, sent, error))
   if (own.dryRun === true) return await tried(tool, ctx, sent, notes)
   const loss = await tool.destroys?.(ctx, sent).catch((error) => recordRefusal(ctx, sent, error))
-  if (loss) await confirmLoss(ctx, loss, sent, own)
-  return await act(tool, ctx, { sent, own, fits, notes, scope })
+  const confirmedBy = loss ? await confirmLoss(ctx, loss, sent, own) : undefined
+  return await act(tool, ctx, { sent, own, fits, notes, scope, confirmedBy })
 }
 
 /** No error, so that models do not repeat the call: it runs when a person approves it. */
@@ -105,7 +118,6 @@ function pendingResult({ approval }: ApprovalPending): ToolResult {
   return successResult({ point, answer: approval })
 }
 
-/** Enforces the tool policy at the call too, because a client can call a tool without listing it. */
 function toolNamed(call: ToolCall, name: string): Tool {
   const tool = call.tools.get(name)
   if (tool === undefined) {
@@ -113,8 +125,6 @@ function toolNamed(call: ToolCall, name: string): Tool {
       details: likelyTools(call, name),
     })
   }
-  const refusal = refusalOf(factsOf(tool), call.toolPolicy)
-  if (refusal !== null) throw refusal
   return tool
 }
 
@@ -183,17 +193,32 @@ async function tried(tool: Tool, ctx: ToolContext, sent: ToolInput, notes: Note[
   return successResult({ point: dryRunPoint(tool.title, answer), answer, notes })
 }
 
+interface Confirmed {
+  confirmedBy: ConfirmedBy | undefined
+}
+
 async function act(
   tool: Tool,
   ctx: ToolContext,
-  { sent, own, fits, notes, scope }: CheckedArguments & { notes: Note[]; scope: ServerScope },
+  {
+    sent,
+    own,
+    fits,
+    notes,
+    scope,
+    confirmedBy,
+  }: CheckedArguments & Confirmed & { notes: Note[]; scope: ServerScope },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
   const waitsForRun = tool.waits === 'job-run' && own.wait !== false
   const before = waits && fits ? await newestDeployment(ctx, sent) : null
   if (!tool.hints.readOnly) ctx.reads.clear()
   const { idempotencyKey } = own as { idempotencyKey?: string }
-  const options = { signal: ctx.signal, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
+  const options = {
+    signal: ctx.signal,
+    confirmedBy,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  }
   const whole = (await ctx.client.call(tool.operation, sent, options)) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = await answerWithinScope(ctx, scope, whole)

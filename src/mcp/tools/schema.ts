@@ -44,7 +44,7 @@ const waitOutput = {
 function ownShape(tool: Tool): z.ZodRawShape {
   return {
     ...(tool.waits ? waitFields : {}),
-    ...(tool.destroys === undefined || tool.asksOnly ? {} : confirmField),
+    ...(tool.destroys === undefined || tool.confirmedWith ? {} : confirmField),
     ...(tool.hints.readOnly ? {} : dryRunField),
     // Idempotent calls need no key.
     ...(tool.hints.idempotent ? {} : idempotencyField),
@@ -120,9 +120,18 @@ export function checkArguments(tool: Tool, args: ToolInput, allowSecrets: boolea
     .object(shape)
     .safeParse(Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key))), { error: wording })
   if (!own.success) throw inputError(own.error)
-  const theirs = given.filter(([key, value]) => !Object.hasOwn(shape, key) && value !== undefined)
-  const sent = { ...tool.defaults, ...Object.fromEntries(theirs) }
+  const sent = platformInput(tool, args)
   return { sent, own: own.data, fits: tool.operation.input.safeParse(sent).success }
+}
+
+/** The part of the arguments that goes to the platform, with the tool's defaults. */
+export function platformInput(tool: Tool, args: ToolInput): ToolInput {
+  const shape = ownShape(tool)
+  const ignored = tool.operation.ignored ?? []
+  const theirs = Object.entries(args).filter(
+    ([key, value]) => !ignored.includes(key) && !Object.hasOwn(shape, key) && value !== undefined,
+  )
+  return { ...tool.defaults, ...Object.fromEntries(theirs) }
 }
 
 function refuseSecretInputs(tool: Tool, args: ToolInput, allowSecrets: boolean): void {

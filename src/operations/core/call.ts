@@ -1,4 +1,4 @@
-import type { Surface } from '../../contract/audit.ts'
+import type { ConfirmedBy, Surface } from '../../contract/audit.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { Tx } from '../../store/db.ts'
 import type { CredentialKind } from './caller.ts'
@@ -29,7 +29,9 @@ export interface Call extends StepCall {
   traceparent: string
   idempotencyKey: string | null
   dryRun: boolean
-  /** With `dryRun`: the person did not agree to the call, which the audit log records. */
+  /** What answered the question before the call; recorded like `surface`. */
+  confirmedBy?: ConfirmedBy | undefined
+  /** With `dryRun`: the call was refused before it came here, which the audit log records. */
   declined?: boolean | undefined
   /** The approval that people gave to exactly this call: rules that ask are satisfied. */
   approval?: string | undefined

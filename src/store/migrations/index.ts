@@ -31,6 +31,7 @@ import { auditClient } from './054-audit-client.ts'
 import { removals } from './056-removals.ts'
 import { alertFlapping } from './060-alert-flapping.ts'
 import { oauthStepUp } from './063-oauth-step-up.ts'
+import { auditConfirmedBy } from './064-audit-confirmed-by.ts'
 import { impact } from './070-impact.ts'
 import { pendingAuthors } from './071-pending-authors.ts'
 import { tokenAccess } from './072-token-access.ts'
@@ -73,6 +74,7 @@ export const migrations: readonly Migration[] = [
   removals,
   alertFlapping,
   oauthStepUp,
+  auditConfirmedBy,
   impact,
   pendingAuthors,
   tokenAccess,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
-import type { AuditOutcome, Surface } from '../../contract/audit.ts'
+import type { AuditOutcome, ConfirmedBy, Surface } from '../../contract/audit.ts'
 import type { Impact } from '../../contract/impact.ts'
 import { newId } from '../../domain/ids.ts'
 import type { DecisionRecord } from '../../domain/policy/call.ts'
@@ -32,6 +32,8 @@ interface AuditEntry {
   clientAddress: string | null
   /** The agent: as it signed in with OAuth, else as it names itself; null for other callers and in older entries. */
   agent: string | null
+  /** What answered the question before a destructive tool call; null without one and in older entries. */
+  confirmedBy: ConfirmedBy | null
   /** For an undo: the entry that it undid. */
   undid: string | null
   /** The approval that the call ran by. */
@@ -79,6 +81,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     trace_id: entry.traceId,
     client_address: entry.clientAddress,
     agent: entry.agent,
+    confirmed_by: entry.confirmedBy,
     undid: entry.undid,
     approval_id: entry.approvalId,
     impact: entry.impact && JSON.stringify(entry.impact),
@@ -130,6 +133,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.agent === null ? [] : [{ agent: row.agent }]),
     ...(row.undid === null ? [] : [{ undid: row.undid }]),
     ...(row.approval_id === null ? [] : [{ approval: row.approval_id }]),
+    ...(row.confirmed_by === null ? [] : [{ confirmedBy: row.confirmed_by }]),
     ...(row.impact === null ? [] : [{ impact: row.impact }]),
     ...(row.decision === null ? [] : [{ decision: row.decision }]),
     ...(row.client_address === null ? [] : [{ client: row.client_address }]),
@@ -271,6 +275,7 @@ function entryOf(row: Row): StoredAuditEntry {
     traceId: row.trace_id,
     clientAddress: row.client_address,
     agent: row.agent,
+    confirmedBy: row.confirmed_by as ConfirmedBy | null,
     undid: row.undid,
     approvalId: row.approval_id,
     operation: row.operation,

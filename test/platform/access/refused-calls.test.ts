@@ -25,7 +25,7 @@ it('records what a rule forbids, not what is malformed, and what the person did 
   await call('PATCH', '/app-env/containers', { appEnvId, containers: 3 })
   await call('PATCH', '/app-env/containers', { appEnvId, containers: 'x' })
   await call('PATCH', '/app-env', { appEnvId, name: 'x', expectedRevision: 99 })
-  expect((await session.call('delete-app-env', { appEnvId })).text).toContain('The person did not agree')
+  expect((await session.call('delete-app-env', { appEnvId })).text).toContain('The host declined')
   await session.close()
   const { entries } = await audit({ objectId: appEnvId, outcome: 'refused' })
   expect(

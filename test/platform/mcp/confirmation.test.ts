@@ -81,7 +81,7 @@ const destructions: Record<string, Destruction> = {
   },
   'cancel-job-run': {
     args: ({ jobRunId }) => ({ jobRunId }),
-    name: null,
+    name: ({ jobRunId }) => jobRunId,
     asks: /^Cancel run run_\w+ of environment \S+ \(RUNNING, attempt 1 of 3\)\? Its container is stopped; .*cannot be undone\.$/,
   },
   'undo-change': {
@@ -111,12 +111,12 @@ const destructions: Record<string, Destruction> = {
   },
   'update-app-env': {
     args: ({ appEnvId }) => ({ appEnvId, envVars: [] }),
-    name: null,
+    name: ({ envName }) => envName,
     asks: /^Remove 1 variable of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
   },
   'update-app-env-variables': {
     args: ({ appEnvId, marker }) => ({ appEnvId, unset: [`${marker}_VARIABLE`] }),
-    name: null,
+    name: ({ envName }) => envName,
     asks: /^Remove 1 variable of world\S+\? Saved as pending .*\n\{"variables":\["WORLD\d+_VARIABLE"\]\}$/,
   },
   'update-member-env-access': {
@@ -159,16 +159,16 @@ async function prepared(name: string): Promise<World> {
 describe('every tool that destroys', () => {
   it('has the destructive hint and is in this table', () => {
     const destructive = tools.filter(({ hints }) => hints.destructive).map(({ name }) => name)
-    expect(Object.keys(destructions).sort()).toEqual(destructive.sort())
+    // It has a test of its own below, which needs an environment that runs.
+    expect([...Object.keys(destructions), 'stop-app-env'].sort()).toEqual(destructive.sort())
     const published = publishTools(tools)
     for (const tool of tools) {
       if (tool.hints.destructive) expect(tool.destroys, tool.name).toBeDefined()
-      if (tool.operation.method === 'DELETE') expect(tool.asksOnly, tool.name).toBeUndefined()
       const properties = published.find(({ listed }) => listed.name === tool.name)!.listed.inputSchema
         .properties
-      const confirms = tool.destroys !== undefined && tool.asksOnly !== true
-      expect('confirm' in properties!, tool.name).toBe(confirms)
-      expect(destructions[tool.name]?.name != null, tool.name).toBe(confirms)
+      const { destroys, confirmedWith = 'confirm' } = tool
+      expect(destroys === undefined || confirmedWith in properties!, tool.name).toBe(true)
+      expect('confirm' in properties!, tool.name).toBe(destroys !== undefined && confirmedWith === 'confirm')
     }
   })
 
@@ -180,7 +180,7 @@ describe('every tool that destroys', () => {
     const session = await connect({ person })
     const confirm = typed === null ? {} : { confirm: typed(made) }
     const said = await session.call(name, { ...args(made), ...confirm })
-    expect(said.structured).toMatchObject({ error: 'The person did not agree' })
+    expect(said.structured).toMatchObject({ error: 'The host declined' })
     expect(asked).toEqual([expect.stringMatching(asks)])
     expect(await state()).toBe(before)
   })
@@ -275,7 +275,7 @@ describe('calls without a destructive effect', () => {
     expect(asked).toEqual([])
   })
 
-  it('stopping a running environment asks the person if the host can, and needs no confirm otherwise', async () => {
+  it('stopping a running environment has the host ask if it can, and needs confirm otherwise', async () => {
     const backend = await startFakeBackend()
     try {
       backend.state.add({ name: 'prod' })
@@ -283,12 +283,16 @@ describe('calls without a destructive effect', () => {
       const asking = await openToolSession(backend.url, { person })
       sessions.push(asking)
       const said = await asking.call('stop-app-env', { envName: 'shop-prod' })
-      expect(said.structured).toMatchObject({ error: 'The person did not agree' })
+      expect(said.structured).toMatchObject({ error: 'The host declined' })
       expect(asked).toEqual([expect.stringMatching(/^Stop environment shop-prod \(RUNNING\)\? /)])
       expect(backend.state.countOf('stop-app-env')).toBe(0)
       const alone = await openToolSession(backend.url)
       sessions.push(alone)
-      expect((await alone.call('stop-app-env', { envName: 'shop-prod' })).isError).toBe(false)
+      const input = { envName: 'shop-prod' }
+      const unconfirmed = await alone.call('stop-app-env', input)
+      expect(unconfirmed.structured).toMatchObject({ error: 'Confirmation needed' })
+      expect(backend.state.countOf('stop-app-env')).toBe(0)
+      expect((await alone.call('stop-app-env', { ...input, confirm: 'shop-prod' })).isError).toBe(false)
     } finally {
       await backend.close()
     }

@@ -202,7 +202,7 @@ describe('a confirmation in 2026-07-28', () => {
       { requestState, inputResponses: { confirm } },
       canAsk,
     )
-    expect(result.structuredContent.error).toBe('The person did not agree')
+    expect(result.structuredContent.error).toBe('The host declined')
     expect(isThere()).toBe(true)
   })
 

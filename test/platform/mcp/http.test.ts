@@ -61,7 +61,7 @@ describe('a client', () => {
     const client = await connect('lsu_a', () => agrees)
     expect(fixture.handler.sessionCount).toBe(1)
     const remove = { name: 'delete-app-env', arguments: { envName: 'shop-prod', confirm: 'shop-prod' } }
-    expect(replyOf(await client.callTool(remove)).structured.error).toBe('The person did not agree')
+    expect(replyOf(await client.callTool(remove)).structured.error).toBe('The host declined')
     expect(fixture.backend.state.envs.size).toBe(1)
     agrees = true
     expect(replyOf(await client.callTool(remove)).isError).toBe(false)

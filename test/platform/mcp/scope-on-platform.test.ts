@@ -179,7 +179,7 @@ function ownIds(name: string, but: Id, level: Level | null): Record<string, unkn
 
 function destroyed(name: string, confirm: string): Record<string, unknown> {
   const tool = tools.find((one) => one.name === name)!
-  return tool.destroys && !tool.asksOnly ? { confirm } : {}
+  return tool.destroys && !tool.confirmedWith ? { confirm } : {}
 }
 
 it('a scope that contradicts itself rejects every call', async () => {

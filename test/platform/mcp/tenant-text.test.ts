@@ -182,7 +182,7 @@ describe("tenants' text never appears in our own sentences", () => {
     if (!tool.hints.readOnly) tries.push(await called(name, { ...args, dryRun: true }))
     if (tool.destroys !== undefined) {
       tries.push(await called(name, args, { person: person(false) }))
-      if (!tool.asksOnly) tries.push(await called(name, { ...args, confirm: 'no' }))
+      if (!tool.confirmedWith) tries.push(await called(name, { ...args, confirm: 'no' }))
     }
     const done = await called(name, args, { person: person(true) })
     expect(done.isError, done.text).toBe(refusedHere.has(name))

@@ -205,7 +205,7 @@ describe('deleting', () => {
   ])('does nothing when the person answers %j, whatever confirm says', async (answer) => {
     await reopen({ person: () => answer })
     const said = await session.call('delete-app-env', { ...prod, confirm: 'shop-prod' })
-    expect(said.structured).toMatchObject({ error: 'The person did not agree' })
+    expect(said.structured).toMatchObject({ error: 'The host declined' })
     expect(backend.state.envs.size).toBe(3)
   })
 

@@ -146,7 +146,7 @@ describe.each(['HTTP', 'stdio'] as const)('over %s', (transport) => {
       // The name in `confirm` is no substitute for the answer of a person.
       const remove = { envName: 'shop-prod', confirm: 'shop-prod' }
       const refused = replyOf(await client.callTool('delete-app-env', remove))
-      expect(refused.structured.error).toBe('The person did not agree')
+      expect(refused.structured.error).toBe('The host declined')
       expect(replyOf(await client.callTool('delete-app-env', remove)).isError).toBe(false)
       expect(questions).toHaveLength(2)
       expect(questions[0]).toMatch(/^Delete /)

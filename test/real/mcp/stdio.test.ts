@@ -191,7 +191,7 @@ describe('leaving and options', () => {
       return { action: 'decline' }
     })
     const remove = { name: 'delete-app-env', arguments: { envName: 'shop-prod', confirm: 'shop-prod' } }
-    expect(replyOf(await client.callTool(remove)).structured.error).toBe('The person did not agree')
+    expect(replyOf(await client.callTool(remove)).structured.error).toBe('The host declined')
     expect(questions).toHaveLength(1)
     expect(fixture.backend.state.envs.size).toBe(1)
   })

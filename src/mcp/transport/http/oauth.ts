@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Scope, scopesOfCall } from '../../../contract/scopes.ts'
 import { AppError, httpStatusOf } from '../../../errors.ts'
 import { refusalOf, type ToolPolicy } from '../../policy/tool-policy.ts'
-import { factsOf, type Tool } from '../../tools/define-tool.ts'
+import { factsOf, type Tool, type ToolInput } from '../../tools/define-tool.ts'
 import { type Refusal, unauthenticated } from './guards.ts'
 
 /** The OAuth functions that `/mcp` uses. */
@@ -52,6 +52,13 @@ export function unauthenticatedBy(oauth: McpOAuth | undefined, { headers }: Inco
   }
 }
 
+interface ScopeRefusal {
+  tool: Tool
+  args: ToolInput
+  refusal: Refusal
+  wanted: Scope[] | null
+}
+
 /**
  * The 403 for calls beyond the scopes of the agent; null if there is none. With `wanted`, a host asks the person for these
  * scopes; the old ones are among them, because a new sign-in replaces the old one. Without, the person's own choice at the
@@ -62,14 +69,15 @@ export function scopeRefusal(
   { headers }: IncomingMessage,
   body: unknown,
   agent: ScopesOfAgent,
-): { refusal: Refusal; wanted: Scope[] | null } | null {
+): ScopeRefusal | null {
   for (const message of Array.isArray(body) ? body : [body]) {
     const tool = toolCalled(Object(message), agent.tools)
     const missing = tool ? missingScopes(tool, Object(message), agent) : []
     if (tool === null || missing.length === 0) continue
     const chosen = refusalOf(factsOf(tool), agent.toolPolicy) ?? refusalOfDeclined(missing, agent)
     if (chosen !== null) {
-      return { refusal: { status: 403, error: chosen.message, details: chosen.details ?? '' }, wanted: null }
+      const refusal = { status: 403, error: chosen.message, details: chosen.details ?? '' }
+      return { ...callOf(tool, Object(message)), refusal, wanted: null }
     }
     const wanted = [...new Set([...agent.scopes, ...missing])]
     const refusal = {
@@ -78,7 +86,7 @@ export function scopeRefusal(
       details: `This call needs ${missing.join(' ')}. Ask the person for it: sign in again with the scopes of WWW-Authenticate.`,
       headers: { 'www-authenticate': oauth.challenge(headers.host, wanted, 'insufficient_scope') },
     }
-    return { refusal, wanted }
+    return { ...callOf(tool, Object(message)), refusal, wanted }
   }
   return null
 }
@@ -109,12 +117,19 @@ function toolCalled(
   return (method === 'tools/call' && typeof name === 'string' && tools.get(name)) || null
 }
 
+function callOf(tool: Tool, { params }: { params?: unknown }): Pick<ScopeRefusal, 'tool' | 'args'> {
+  return { tool, args: argumentsOf(params) }
+}
+
+function argumentsOf(params: unknown): ToolInput {
+  return Object((Object(params) as { arguments?: unknown }).arguments)
+}
+
 function missingScopes(
   { operation }: Tool,
   { params }: { params?: unknown },
   { scopes, allowSecrets }: ScopesOfAgent,
 ): Scope[] {
-  const { arguments: args } = Object(params) as { arguments?: unknown }
-  const needed = scopesOfCall(operation, Object(args)) ?? []
+  const needed = scopesOfCall(operation, argumentsOf(params)) ?? []
   return needed.filter((scope) => !scopes.includes(scope) && (allowSecrets || scope !== 'secrets:read'))
 }

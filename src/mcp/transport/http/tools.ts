@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { createClient } from '../../../client/client.ts'
+import { type Client, createClient } from '../../../client/client.ts'
 import { clientAddressOf } from '../../../client-address.ts'
+import { isRead } from '../../../contract/operation.ts'
 import type { Scope } from '../../../contract/scopes.ts'
 import { AppError } from '../../../errors.ts'
 import { yieldAlone } from '../../../pacer.ts'
@@ -13,6 +14,7 @@ import { type ListedTool, listedTools, type PublishedTool } from '../../tools/pu
 import { createReadCache } from '../../tools/read-cache.ts'
 import type { ToolResult } from '../../tools/result.ts'
 import { runTool } from '../../tools/run-tool.ts'
+import { platformInput } from '../../tools/schema.ts'
 import { agentNameOf, type IncomingCall, type McpServerOptions } from '../responses.ts'
 import type { Refusal } from './guards.ts'
 import { scopeRefusal, unauthenticatedBy } from './oauth.ts'
@@ -73,11 +75,8 @@ export class HttpTools {
   }
 
   /** The 403 for a body with calls beyond the scopes of the agent; null if there is none. */
-  async scopeRefusalOf(
-    req: IncomingMessage,
-    body: unknown,
-    { token, toolPolicy, declined = [] }: HttpCaller,
-  ): Promise<Refusal | null> {
+  async scopeRefusalOf(req: IncomingMessage, body: unknown, caller: HttpCaller): Promise<Refusal | null> {
+    const { token, toolPolicy, declined = [] } = caller
     const { oauth } = this.#options
     const { scopes } = toolPolicy
     if (oauth === undefined || scopes === null) return null
@@ -85,6 +84,14 @@ export class HttpTools {
     const agent = { scopes, declined, toolPolicy, tools: this.#tools, allowSecrets }
     const refused = scopeRefusal(oauth, req, body, agent)
     if (refused === null) return null
+    const { operation } = refused.tool
+    // The API refuses it for the same reason, and records the attempt.
+    if (!isRead(operation)) {
+      const options = { declined: true }
+      await this.#clientOf(caller)
+        .call(operation, platformInput(refused.tool, refused.args), options)
+        .catch(() => {})
+    }
     if (refused.wanted !== null) await oauth.needsMore(token, refused.wanted)
     return refused.refusal
   }
@@ -105,18 +112,24 @@ export class HttpTools {
     return listedTools(this.#published, toolPolicy, permissions)
   }
 
-  async #callTool(call: IncomingCall, caller: HttpCaller): Promise<ToolResult> {
-    const { token, toolPolicy, host, address, agentSession } = caller
-    const { clock, log, apiUrl, send } = this.#options
-    const client = createClient({
+  #clientOf({ token, host, address, agentSession }: HttpCaller): Client {
+    const { apiUrl, send } = this.#options
+    const fetchImpl = send && { fetchImpl: send }
+    return createClient({
       url: apiUrl(),
       token,
       surface: 'mcp',
       agentSession,
       forwardedHost: host,
       forwardedFor: address,
-      ...(send && { fetchImpl: send }),
+      ...fetchImpl,
     })
+  }
+
+  async #callTool(call: IncomingCall, caller: HttpCaller): Promise<ToolResult> {
+    const { toolPolicy } = caller
+    const { clock, log } = this.#options
+    const client = this.#clientOf(caller)
     const traceparent = spanIn(call.traceparent)
     const startMs = clock.wallMs()
     const result = await runTool(
