@@ -2,10 +2,12 @@ import { Command, Option } from 'commander'
 import { type Client, createClient } from '../client/client.ts'
 import { readConfig } from '../config/config.ts'
 import { AppError } from '../errors.ts'
+import { isReadOnlyShell } from '../mcp/policy/options.ts'
 import { nearestName } from '../nearest.ts'
 import { type CommandIo, UsageError } from './command-io.ts'
 import { type Connection, resolveConnection } from './local/installation.ts'
 import { suggestingNames } from './names/lookup.ts'
+import { readingOnly } from './reading-only.ts'
 
 /** The context of one call of the command line. */
 export interface Cli {
@@ -210,7 +212,8 @@ export function repeated(flags: string, description: string): Option {
 
 export async function connected(cli: Cli, token?: string): Promise<Connection & { client: Client }> {
   const connection = await resolveConnection(readConfig(cli.env), token)
-  return { ...connection, client: suggestingNames(createClient({ ...connection, surface: 'cli' })) }
+  const client = suggestingNames(createClient({ ...connection, surface: 'cli' }))
+  return { ...connection, client: isReadOnlyShell(cli.env) ? readingOnly(client) : client }
 }
 
 /** Prints a response: as JSON, or as the lines. */

@@ -5,11 +5,11 @@ import type { PolicyContent } from '../contract/policy.ts'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
-import { changesBetween } from '../nearest.ts'
 import { readConfigFile } from './file.ts'
 import { domainsOf, gatewaySettings, port } from './gateway.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
 import { type DomainSetting, type RegionSetting, regionsOf } from './regions.ts'
+import { settingNamesIn, unknownSettings } from './unknown-settings.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
@@ -120,6 +120,11 @@ const settings = {
     .min(1, 'must be a number from 1 to 10000')
     .max(10_000, 'must be a number from 1 to 10000')
     .default(1),
+  // The same words as the options of `longshore mcp`, which reads and checks them (mcp/policy/options.ts).
+  LONGSHORE_READ_ONLY: z.string().optional(),
+  LONGSHORE_NO_DESTRUCTIVE: z.string().optional(),
+  LONGSHORE_TOOLS: z.string().optional(),
+  LONGSHORE_EXCLUDE_TOOLS: z.string().optional(),
   LONGSHORE_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
       error: 'must be trace, debug, info, warn, error or silent',
@@ -200,8 +205,8 @@ export interface Config {
  * LONGSHORE_ variable stops the start: a mistyped safety option must not be ignored.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = process.cwd()): Config {
-  const names = Object.keys(env).filter((name) => name.startsWith('LONGSHORE_'))
-  const problems = names.filter((name) => !(name in settings)).map(unknownSetting)
+  const names = settingNamesIn(env)
+  const problems = unknownSettings(env, Object.keys(settings))
   const given = names.filter((name) => env[name] !== '')
   const present = Object.fromEntries(given.map((name) => [name, env[name]]))
   const parsed = allSettings.safeParse(present)
@@ -213,7 +218,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     : { value: null, problems: [] }
   problems.push(...file.problems)
   if (problems.length > 0 || !parsed.success) {
-    throw new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
+    throw unusable(problems)
   }
   const value = parsed.data
   const regions = regionsOf(value, present, file.value, kubeconfigOf(env))
@@ -255,14 +260,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
   })
 }
 
-/** Adds the setting that was probably meant: one whose name differs by at most three letters. */
-function unknownSetting(name: string): string {
-  const near = Object.keys(settings)
-    .map((known) => ({ known, changes: changesBetween(name, known) }))
-    .sort((one, other) => one.changes - other.changes)[0]
-  const meant =
-    near && near.changes <= 3 ? `did you mean ${near.known}?` : 'unset it (README lists the settings)'
-  return `${name} is not a setting of Longshore: ${meant}`
+/** Throws `invalid` for a variable that is not a setting, also in commands that read no other one. */
+export function refuseUnknownSettings(env: NodeJS.ProcessEnv): void {
+  const problems = unknownSettings(env, Object.keys(settings))
+  if (problems.length > 0) throw unusable(problems)
+}
+
+function unusable(problems: readonly string[]): AppError {
+  return new AppError('invalid', 'Configuration cannot be used', { details: problems.join('; ') })
 }
 
 function secret(value: string | undefined): Secret | undefined {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { normalEmail } from './email-address.ts'
 import { accountId, expectedRevision, id, line, message, revision } from './fields.ts'
 import { operation } from './operation.ts'
 
@@ -48,13 +49,12 @@ export const addMember = operation({
     accountId,
     email: z
       .string()
-      .trim()
-      .toLowerCase()
+      .overwrite(normalEmail)
       .max(254)
       .regex(/^[^\s@<>"'(),:;[\]\\]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, 'must be an e-mail address')
-      // Invisible characters would make two addresses look the same.
+      // Invisible characters would make two addresses look the same; a capital is what a look-alike composed to.
       .refine(
-        (email) => !/[\p{C}\p{Default_Ignorable_Code_Point}]/u.test(email),
+        (email) => !/[A-Z\p{C}\p{Default_Ignorable_Code_Point}]/u.test(email),
         'must be an e-mail address',
       ),
     name: line(100),

@@ -8,6 +8,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { type Clock, timestamp } from '../clock.ts'
+import { normalEmail } from '../contract/email-address.ts'
 import { type Scope, scopesIn } from '../contract/scopes.ts'
 import { mostTokensOfUser } from '../domain/access/tokens.ts'
 import { newId } from '../domain/ids.ts'
@@ -248,7 +249,7 @@ function latest(one: string, other: string | null | undefined): string {
 async function userOf(tx: Tx, { sub, email, email_verified: isVerified }: JWTPayload): Promise<User | null> {
   const bySubject = sub?.startsWith('usr_') ? await findUser(tx, { userId: sub }) : null
   if (bySubject || isVerified !== true || typeof email !== 'string') return bySubject
-  return findUser(tx, { email: email.toLowerCase() })
+  return findUser(tx, { email: normalEmail(email) })
 }
 
 function clientOf({ client_id: clientId, azp }: JWTPayload): string {

@@ -10,8 +10,8 @@ import { HttpProber } from '../gateway/control/prober.ts'
 import { continueAfterBugs } from '../last-resort.ts'
 import { createLog, type Log } from '../log.ts'
 import { isLoopback } from '../loopback.ts'
-import { readToolPolicy, splitFlags } from '../mcp/policy/options.ts'
-import type { ToolPolicy } from '../mcp/policy/tool-policy.ts'
+import { readToolPolicy, splitFlags, toolPolicyOfVariables } from '../mcp/policy/options.ts'
+import { narrowed, type ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import { createMcpHttpHandler, type McpHttpHandler } from '../mcp/transport/http/handler.ts'
 import { serverVersion } from '../mcp/transport/server-info.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../operations/access/console-sessions.ts'
@@ -61,7 +61,8 @@ const stopLimitMs = 25_000
 export async function runServe(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { given, rest } = splitFlags(argv, 'mcp-')
   const names = tools.map(({ name }) => name)
-  const toolPolicy = { ...readToolPolicy(given, names), allowSecrets: rest.includes('--mcp-allow-secrets') }
+  const flags = { ...readToolPolicy(given, names), allowSecrets: rest.includes('--mcp-allow-secrets') }
+  const toolPolicy = narrowed(toolPolicyOfVariables(env, names), flags)
   const config = readConfig(env)
   const log = createLog('serve', config.logLevel)
   const stopped = stopSignal().then((reason) => ({ reason, exitCode: 0 }))

@@ -18,6 +18,7 @@ export async function runShell(
   platform: TestPlatform,
   argv: readonly string[],
   ask?: () => Promise<string | null>,
+  variables: Record<string, string> = {},
 ): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' }
   const io = {
@@ -26,7 +27,7 @@ export async function runShell(
     onInterrupt: () => () => {},
     ...(ask ? { ask } : {}),
   }
-  const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token }
+  const env = { LONGSHORE_URL: platform.apiUrl, LONGSHORE_TOKEN: platform.admin.token, ...variables }
   return { code: await runCli(argv, env, io as never), ...said }
 }
 

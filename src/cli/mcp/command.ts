@@ -1,6 +1,11 @@
 import { AppError } from '../../errors.ts'
-import { readToolPolicy, splitFlags, toolPolicyOptions } from '../../mcp/policy/options.ts'
-import type { ToolPolicy } from '../../mcp/policy/tool-policy.ts'
+import {
+  readToolPolicy,
+  splitFlags,
+  toolPolicyOfVariables,
+  toolPolicyOptions,
+} from '../../mcp/policy/options.ts'
+import { narrowed, type ToolPolicy } from '../../mcp/policy/tool-policy.ts'
 import type { Prebuilt } from '../../mcp/tools/prebuilt.ts'
 import { listedTools } from '../../mcp/tools/published-tool.ts'
 import { serveStdio } from '../../mcp/transport/stdio.ts'
@@ -14,7 +19,7 @@ import type { McpSession } from './session.ts'
  */
 export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const prebuilt = await loadPrebuilt()
-  const toolPolicy = toolPolicyOf(argv, prebuilt)
+  const toolPolicy = toolPolicyOf(argv, env, prebuilt)
   if (typeof toolPolicy === 'string') {
     process.stderr.write(`longshore mcp: ${toolPolicy}\nSee: longshore mcp --help\n`)
     return 2
@@ -39,10 +44,14 @@ export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): P
 }
 
 /**
- * The policy of the flags, or an error message: a mistyped safety option must fail the start. Parsed by hand, because a
+ * The policy of the variables and the flags, or an error message: a mistyped safety option must fail the start. Parsed by hand, because a
  * parser would cost 15 ms.
  */
-function toolPolicyOf(argv: readonly string[], prebuilt: Prebuilt): ToolPolicy | string {
+function toolPolicyOf(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  prebuilt: Prebuilt,
+): ToolPolicy | string {
   try {
     const { given, rest } = splitFlags(argv)
     const unknown = rest.find((flag) => flag !== '--allow-secrets')
@@ -52,7 +61,8 @@ function toolPolicyOf(argv: readonly string[], prebuilt: Prebuilt): ToolPolicy |
       return `unknown option ${JSON.stringify(unknown)}${near === null ? '' : `; did you mean ${near}?`}`
     }
     const names = prebuilt.tools.map(({ listed }) => listed.name)
-    return { ...readToolPolicy(given, names), allowSecrets: rest.length > 0 }
+    const flags = { ...readToolPolicy(given, names), allowSecrets: rest.length > 0 }
+    return narrowed(toolPolicyOfVariables(env, names), flags)
   } catch (error) {
     if (error instanceof AppError) return describe(error)
     throw error

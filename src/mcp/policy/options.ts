@@ -1,6 +1,6 @@
 import { type ToolGroup, toolGroups } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'
-import { defaultToolPolicy, type ServerScope, type ToolPolicy } from './tool-policy.ts'
+import { defaultToolPolicy, narrowed, type ServerScope, type ToolPolicy } from './tool-policy.ts'
 
 /**
  * The names of the choices, the same as flags (`--read-only`), in the address of `/mcp` (`?read-only=1`) and as
@@ -17,6 +17,38 @@ export const toolPolicyOptions = {
 } as const
 
 export type ToolPolicyOption = keyof typeof toolPolicyOptions
+
+/** The options that a variable sets too: those that limit what every agent of this installation or shell may do. */
+const variables: Readonly<Record<string, ToolPolicyOption>> = {
+  LONGSHORE_READ_ONLY: 'read-only',
+  LONGSHORE_NO_DESTRUCTIVE: 'no-destructive',
+  LONGSHORE_TOOLS: 'tools',
+  LONGSHORE_EXCLUDE_TOOLS: 'exclude-tools',
+}
+
+/** The choices of the variables. Throws `invalid`, with the name of the variable, for one that is not understood. */
+export function toolPolicyOfVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  toolNames: readonly string[],
+): ToolPolicy {
+  const set = Object.entries(variables).filter(([name]) => (env[name] ?? '') !== '')
+  const policies = set.map(([name, option]) => {
+    try {
+      return readToolPolicy([[option, env[name]!]], toolNames)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      throw wrong(`${name}: ${error.message}`, error.details ?? '')
+    }
+  })
+  return policies
+    .map((one) => ({ ...one, allowSecrets: true }))
+    .reduce(narrowed, { ...defaultToolPolicy, allowSecrets: true })
+}
+
+/** Whether `LONGSHORE_READ_ONLY` is on. Throws `invalid` if it is not understood. */
+export function isReadOnlyShell(env: Readonly<Record<string, string | undefined>>): boolean {
+  return toolPolicyOfVariables({ LONGSHORE_READ_ONLY: env.LONGSHORE_READ_ONLY }, []).readOnly
+}
 
 export function isToolPolicyOption(name: string): name is ToolPolicyOption {
   return Object.hasOwn(toolPolicyOptions, name)

@@ -7,7 +7,6 @@ import type { ConfirmedBy } from '../../contract/audit.ts'
 import { healthSentence, isIll } from '../../contract/health-words.ts'
 import { statusSentence } from '../../contract/status-sentence.ts'
 import { AppError } from '../../errors.ts'
-import { changesBetween } from '../../nearest.ts'
 import { newTraceparent } from '../../trace.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
 import { QuestionPending } from '../policy/questions.ts'
@@ -19,7 +18,8 @@ import { localRequest } from '../transport/local-request.ts'
 import { corrected } from './corrections.ts'
 import { factsOf, type Note, type Tool, type ToolContext, type ToolInput } from './define-tool.ts'
 import { dryRunPoint, readDryRun, recordRefusal } from './dry-run.ts'
-import { nearestNames } from './nearest-names.ts'
+import { toolNamed } from './find-tool.ts'
+import { withParsedText } from './json-text.ts'
 import { plainResult } from './plain-result.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
@@ -65,14 +65,16 @@ type Answer = Record<string, unknown>
 export async function runTool(call: ToolCall, name: string, args: ToolInput): Promise<ToolResult> {
   let tool: Tool | undefined
   let ctx: ToolContext | undefined
+  let given = args
   try {
     refuseTooMany(args)
     tool = toolNamed(call, name)
+    given = withParsedText(tool, args)
     ctx = contextOf(call, tool)
     // Enforced at the call too, because a client can call a tool without listing it.
     const refusal = refusalOf(factsOf(tool), call.toolPolicy)
-    if (refusal !== null) await recordRefusal(ctx, platformInput(tool, args), refusal)
-    return await runChecked(call, { tool, ctx, args })
+    if (refusal !== null) await recordRefusal(ctx, platformInput(tool, given), refusal)
+    return await runChecked(call, { tool, ctx, args: given })
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof QuestionPending) throw error
@@ -84,7 +86,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
       return requestId
     }
     if (!(error instanceof AppError)) return faultResult(noted(error))
-    const better = await corrected(error, tool, ctx, args, call.toolPolicy.scope).catch((fault) => {
+    const better = await corrected(error, tool, ctx, given, call.toolPolicy.scope).catch((fault) => {
       call.signal.throwIfAborted()
       noted(fault)
       return error
@@ -116,36 +118,6 @@ async function runChecked(
 function pendingResult({ approval }: ApprovalPending): ToolResult {
   const point = `Waiting for a person: nothing has changed yet. The call runs by itself once ${approval.approvalId} is approved at ${approval.url}. Do not send it again; get-approval with waitSeconds waits for the decision.`
   return successResult({ point, answer: approval })
-}
-
-function toolNamed(call: ToolCall, name: string): Tool {
-  const tool = call.tools.get(name)
-  if (tool === undefined) {
-    throw new AppError('not-found', `There is no tool ${sanitizeInline(name, 64)}`, {
-      details: likelyTools(call, name),
-    })
-  }
-  return tool
-}
-
-/** Letters in which a misspelled name may differ. With more, it could be another tool. */
-const mostMisspelled = 2
-
-/** Suggests similar names, which is cheaper than reading the whole list. Only names of callable tools. */
-function likelyTools({ tools, toolPolicy }: ToolCall, name: string): string {
-  const open = [...tools.values()].filter((tool) => refusalOf(factsOf(tool), toolPolicy) === null)
-  const names = open.map((tool) => tool.name)
-  const plain = name
-    .slice(0, 64)
-    .replace(/([a-z])([A-Z])/g, '$1-$2')
-    .replaceAll('_', '-')
-    .toLowerCase()
-  const misspelled = names.find((one) => changesBetween(plain, one) <= mostMisspelled)
-  if (misspelled !== undefined) return `Call ${misspelled} instead.`
-  const near = nearestNames(name, names)
-  return near.length === 0
-    ? 'tools/list shows the tools of this server.'
-    : `Similar names: ${near.join(', ')}.`
 }
 
 function contextOf(call: ToolCall, tool: Tool): ToolContext {

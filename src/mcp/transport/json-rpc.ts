@@ -31,3 +31,8 @@ export function cancelledIdOf(message: RpcMessage): RequestId | undefined {
   const id = message.params?.requestId
   return typeof id === 'string' || typeof id === 'number' ? id : undefined
 }
+
+/** Batches ended with revision 2025-06-18. Revisions are dates, so their order is that of their texts. */
+export function hasBatches(revision: unknown): boolean {
+  return typeof revision !== 'string' || revision < '2025-06-18'
+}

@@ -11,6 +11,8 @@ interface LineRefusal {
 interface MessageLinesOptions {
   accept(message: RpcMessage): void
   refuse(refusal: LineRefusal): void
+  /** Whether the revision in use has batches. */
+  takesBatches(): boolean
   /** Longer lines are skipped without being buffered. */
   longestBytes: number
 }
@@ -58,6 +60,10 @@ export class MessageLines {
       value = JSON.parse(line)
     } catch {
       this.#refuse(-32700, 'the line is not JSON')
+      return
+    }
+    if (Array.isArray(value) && !this.#options.takesBatches()) {
+      this.#refuse(-32600, 'this revision has no batches')
       return
     }
     const values = Array.isArray(value) && value.length > 0 ? (value as unknown[]) : [value]

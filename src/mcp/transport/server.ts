@@ -49,6 +49,8 @@ const firstWithLinks = '2025-06-18'
 const answerTimeoutMs = 5 * 60_000
 
 export interface McpServer {
+  /** The revision that it agreed on with its client; undefined before that, and for stateless requests. */
+  readonly revision?: string | undefined
   connect(transport: Transport): Promise<void>
   close(): Promise<void>
 }
@@ -110,7 +112,10 @@ class NegotiatingServer extends Server {
   override async connect(transport: Transport): Promise<void> {
     // The library passes each message to this handler first.
     transport.onmessage = (message) => {
-      if (!('method' in message) || message.method !== 'initialize') return
+      if (!('method' in message)) return
+      // A request to run the call as a task: without that capability the call is made as usual, where the library fails.
+      if (message.method === 'tools/call' && message.params) delete message.params.task
+      if (message.method !== 'initialize') return
       const requested = message.params?.protocolVersion
       this.revision = protocolVersions.find((known) => known === requested) ?? LATEST_PROTOCOL_VERSION
     }

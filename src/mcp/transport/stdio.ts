@@ -2,6 +2,7 @@ import type { Prebuilt } from '../tools/prebuilt.ts'
 import type { ListedTool } from '../tools/published-tool.ts'
 import type { DeferredServer } from './deferred-server.ts'
 import { claimsRevision } from './era.ts'
+import { hasBatches, type RpcMessage } from './json-rpc.ts'
 import { LazyDiscover } from './lazy-discover.ts'
 import { LazyInitialize } from './lazy-initialize.ts'
 import { MessageLines } from './message-lines.ts'
@@ -51,13 +52,16 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   let used: LazyInitialize | LazyDiscover = initialize
   const openWhenQuiet = onceQuiet(() => used.server.open().catch(() => {}))
   const { inputEnded, terminated } = endOfSession()
+  let revision: string | undefined
   const lines = new MessageLines({
     accept(message) {
       // Notifications such as cancellations need not name their revision: they belong to the era in use.
       if (claimsRevision(message)) used = discover
       else if (message.id !== undefined) used = initialize
+      if (message.method === 'initialize') revision = revisionOf(message, options.prebuilt)
       used.accept(message)
     },
+    takesBatches: () => used === initialize && hasBatches(revision),
     refuse(refusal) {
       process.stderr.write(`longshore mcp: ${refusal.error.message}\n`)
       process.stdout.write(`${JSON.stringify(refusal)}\n`)
@@ -71,6 +75,12 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   await Promise.all(servers.map((server) => server.close()))
   // A client that is there but does not read would keep this process from ending.
   await atMost(flushMs, new Promise((resolve) => process.stdout.write('', () => resolve())))
+}
+
+/** The revision that the server agrees on. */
+function revisionOf({ params }: RpcMessage, { versions, hello }: Prebuilt): string {
+  const { protocolVersion } = Object(params) as { protocolVersion?: unknown }
+  return versions.find((known) => known === protocolVersion) ?? hello.protocolVersion
 }
 
 async function allIdle(servers: readonly DeferredServer[]): Promise<void> {

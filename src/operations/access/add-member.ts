@@ -11,7 +11,7 @@ import {
 } from '../../store/repositories/accounts.ts'
 import { countInvitations } from '../../store/repositories/invitations.ts'
 import { insertToken, listTokensOfUser } from '../../store/repositories/tokens.ts'
-import { findUser, insertUser } from '../../store/repositories/users.ts'
+import { findUser, hasLookAlike, insertUser } from '../../store/repositories/users.ts'
 import { type Context, handler, type Outcome } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 import { checkedAppEnvIds, requireGrantable } from './member-access.ts'
@@ -38,6 +38,12 @@ export default handler(addMember, async (context, input, { account, membership }
   const { tx, now, caller } = context
   const { accountId } = account
   const known = await findUser(tx, { email: input.email })
+  if (!known && (await hasLookAlike(tx, input.email))) {
+    throw new AppError('invalid', 'This address looks like that of another user', {
+      details:
+        'It has letters of another alphabet that look the same. Type it again, or use another address.',
+    })
+  }
   const existing = known && (await findMembershipOrInvitation(tx, accountId, known.userId))
   const needsToken =
     !known || (context.tokenMail !== null && (await listTokensOfUser(tx, known.userId)).length === 0)

@@ -9,6 +9,7 @@ import {
   UsageError,
 } from '../../cli/command-io.ts'
 import { inShellWords } from '../../cli/rows/words.ts'
+import { refuseUnknownSettings } from '../../config/config.ts'
 import { AppError } from '../../errors.ts'
 import { createProgram } from './program.ts'
 
@@ -26,6 +27,7 @@ export async function runCli(
   const cli: Cli = { env, io, json: words.includes('--json'), words, program, path: '' }
   let code: number = exitCodes.done
   try {
+    if (!words.includes('--help') && !words.includes('-h')) refuseUnknownSettings(env)
     const tree = createProgram(cli, (value) => {
       code = value
     })

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { lookOfEmail } from '../../contract/email-address.ts'
 import { newId } from '../../domain/ids.ts'
 import type { Tx } from '../db.ts'
 
@@ -21,6 +23,19 @@ export async function findUsers(tx: Tx, userIds: readonly string[]): Promise<Map
   if (userIds.length === 0) return new Map()
   const rows = await tx.selectFrom('users').selectAll().where('user_id', 'in', userIds).execute()
   return new Map(rows.map((row) => [row.user_id, { userId: row.user_id, email: row.email, name: row.name }]))
+}
+
+/** A user whose address looks like `email` but is another one. */
+export async function hasLookAlike(tx: Tx, email: string): Promise<boolean> {
+  const look = lookOfEmail(email)
+  const others = await tx
+    .selectFrom('users')
+    .select('email')
+    .where('email', '!=', email)
+    // Only an address with other letters can look like another one, and few have them.
+    .where((row) => row.or([row('email', '=', look), row(sql`octet_length(email)`, '>', sql`length(email)`)]))
+    .execute()
+  return others.some((other) => lookOfEmail(other.email) === look)
 }
 
 export async function insertUser(

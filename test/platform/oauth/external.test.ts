@@ -125,6 +125,20 @@ describe('tokens of an external authorization server', () => {
     }
   })
 
+  it('folds ASCII letters only: an address that looks like another one signs in as nobody', async () => {
+    const { json } = await platform.request('POST', '/member', {
+      token: platform.admin.token,
+      input: { accountId: platform.accountId, email: 'kim.åsa@example.com', name: 'Kim' },
+    })
+    expect(json.membershipId).toBeDefined()
+    const signIn = async (email: string) =>
+      statusOf(await issuer.sign(resource, { email, sub: email, scope: 'environments:read' }))
+    for (const same of ['kim.åsa@example.com', 'KIM.åsA@Example.com', 'kim.a\u030asa@example.com'])
+      expect(await signIn(same), same).toBe(200)
+    for (const other of ['\u212aim.åsa@example.com', 'kim.Åsa@example.com', 'kіm.åsa@example.com'])
+      expect(await signIn(other), other).toBe(401)
+  })
+
   it('refuses tokens for another audience, issuer or time, of another kind, and forged ones', async () => {
     const { claims } = await person()
     const nowSeconds = Math.floor(Date.now() / 1000)

@@ -114,7 +114,7 @@ describe('messages on standard input', () => {
 
   it('takes the batches of older clients apart', async () => {
     const { child, send, out, exit } = fixture.run(fixture.remote())
-    send(initialize)
+    send({ ...initialize, params: { ...initialize.params, protocolVersion: '2025-03-26' } })
     send([
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', id: 2, method: 'ping' },
@@ -133,6 +133,16 @@ describe('messages on standard input', () => {
 })
 
 describe('leaving and options', () => {
+  it('refuses a batch in a revision that has none', async () => {
+    const { child, send, out, exit } = fixture.run(fixture.remote())
+    send(initialize)
+    send([{ jsonrpc: '2.0', id: 2, method: 'ping' }])
+    await until(() => out().includes('-32600'))
+    child.stdin!.end()
+    expect(await exit).toBe(0)
+    expect(out()).not.toContain('"id":2')
+  })
+
   it('stops a canceled wait: no more reads, and no answer', async () => {
     fixture.backend.state.plans = [{ reads: 1_000_000 }]
     const { child, send, out, exit } = fixture.run(fixture.remote())
@@ -225,6 +235,15 @@ describe('leaving and options', () => {
     send(initialize)
     expect(await exit).toBe(1)
     expect(err()).toContain('set LONGSHORE_TOKEN')
+  })
+
+  it('LONGSHORE_READ_ONLY lists no write either, and no flag lifts it', async () => {
+    for (const flags of [[], ['--read-only=0']]) {
+      const client = await fixture.connect({ ...fixture.remote(), LONGSHORE_READ_ONLY: 'true' }, flags)
+      const { tools } = await client.listTools()
+      expect(tools.length).toBeGreaterThan(10)
+      expect(tools.every((tool) => tool.annotations?.readOnlyHint === true)).toBe(true)
+    }
   })
 
   it('--read-only lists no write', async () => {

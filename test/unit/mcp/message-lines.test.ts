@@ -6,6 +6,7 @@ it('a line that is not UTF-8 is refused, and the next one is read', () => {
   const lines = new MessageLines({
     accept: (message) => seen.push(message),
     refuse: ({ error }) => seen.push(error.code),
+    takesBatches: () => true,
     longestBytes: 1_000,
   })
   const of = (text: string) => ({ jsonrpc: '2.0', id: 1, method: 'ping', params: { text } })

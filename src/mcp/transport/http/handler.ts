@@ -154,6 +154,13 @@ class McpEndpoint {
     return session.policyText === JSON.stringify(toolPolicy) ? session : otherOptions
   }
 
+  /** Hosts that lost their session send `initialize` with its id: that opens a new one. */
+  #sessionFor(req: IncomingMessage, caller: HttpCaller, body: unknown): Session | Refusal | null {
+    const found = this.#sessionOf(req, caller)
+    const isLost = found === unknownSession || found === otherOptions
+    return isLost && Object(body).method === 'initialize' ? null : found
+  }
+
   async #post(req: IncomingMessage, res: ServerResponse, caller: HttpCaller): Promise<void> {
     const body = await readPost(req, this.#limits)
     if (body === 'gone') return
@@ -163,9 +170,9 @@ class McpEndpoint {
     const beyond = await this.#tools.scopeRefusalOf(req, json.value, caller)
     if (beyond !== null) return refuse(req, res, beyond)
     if (isHttpOf2026(req.headers, json.value)) return this.#serve2026(req, res, caller, json.value)
-    const known = this.#sessionOf(req, caller)
+    const known = this.#sessionFor(req, caller, json.value)
     if (known !== null && 'status' in known) return refuse(req, res, known)
-    const parsed = messagesOf(json.value)
+    const parsed = messagesOf(json.value, known?.server.revision ?? req.headers[versionHeader])
     if ('refusal' in parsed) return answerProtocolError(res, parsed.refusal)
     this.#serveMessages(req, res, { caller, known, ...parsed })
   }

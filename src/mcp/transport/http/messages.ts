@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { shapeProblem } from '../../../json-shape.ts'
 import { yieldForLarge } from '../../../pacer.ts'
-import { isRpcMessage, type RequestId } from '../json-rpc.ts'
+import { hasBatches, isRpcMessage, type RequestId } from '../json-rpc.ts'
 import type { JSONRPCMessage } from '../server.ts'
 import { type Refusal, readBody } from './guards.ts'
 import type { McpHttpLimits } from './options.ts'
@@ -51,9 +51,12 @@ export function parseBody(body: Buffer): { value: unknown } | ProtocolRefusal {
   }
 }
 
-/** The messages of a body: one, or an array. */
-export function messagesOf(value: unknown): Parsed {
+/** The messages of a body: one, or an array in a `revision` that has batches. */
+export function messagesOf(value: unknown, revision: unknown): Parsed {
   const isBatch = Array.isArray(value)
+  if (isBatch && !hasBatches(revision)) {
+    return { refusal: { code: -32600, message: `Invalid request: revision ${revision} has no batches` } }
+  }
   const messages = isBatch ? (value as unknown[]) : [value]
   if (messages.length === 0 || messages.length > mostMessages || !messages.every(isRpcMessage)) {
     return { refusal: { code: -32600, message: 'Invalid request: not a JSON-RPC 2.0 message' } }
