@@ -1,7 +1,7 @@
 import { operations } from '../src/contract/index.ts'
 import { sampleSource, tgz } from '../testkit/platform/deploy.ts'
-import { untilRead } from '../testkit/until.ts'
 import type { Installation } from '../testkit/platform/installation.ts'
+import { untilRead } from '../testkit/until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape it asks for
 type Answer = any

@@ -63,7 +63,8 @@ export const jobTasks: Task[] = [
     prompt: ({ envName }) => `A run of ${envName} hangs. Cancel it.`,
     async script(call, { envName }) {
       const { jobRuns } = await call('list-job-runs', { envName })
-      await call('cancel-job-run', { jobRunId: jobRuns[0].jobRunId })
+      const { jobRunId } = jobRuns[0]
+      await call('cancel-job-run', { jobRunId, confirm: jobRunId })
       return 'Canceled.'
     },
     problem: async (world, { appEnvId }) =>

@@ -60,7 +60,7 @@ export const settingsTasks: Task[] = [
     },
     prompt: ({ envName }) => `Remove the variable OLD_FLAG from ${envName} and keep the others.`,
     async script(call, { envName }) {
-      await call('update-app-env-variables', { envName, unset: ['OLD_FLAG'] })
+      await call('update-app-env-variables', { envName, unset: ['OLD_FLAG'], confirm: envName })
       return 'Removed.'
     },
     async problem(world, named) {

@@ -42,9 +42,9 @@ async function serve(limits: Partial<McpHttpLimits> = {}, clock = hurriedClock):
 
 const common = { authorization: 'lsu_a', accept: 'application/json, text/event-stream' }
 
-async function openSession(): Promise<Record<string, string>> {
+async function openSession(protocolVersion = '2025-11-25'): Promise<Record<string, string>> {
   const params = {
-    protocolVersion: '2025-11-25',
+    protocolVersion,
     capabilities: { elicitation: {} },
     clientInfo: { name: 'raw', version: '1' },
   }
@@ -52,7 +52,7 @@ async function openSession(): Promise<Record<string, string>> {
   await answer.text()
   return {
     'mcp-session-id': answer.headers.get('mcp-session-id')!,
-    'mcp-protocol-version': '2025-11-25',
+    'mcp-protocol-version': protocolVersion,
   }
 }
 
@@ -147,7 +147,7 @@ describe('a stream whose connection broke', () => {
 
   it('gives way to later ones when a session keeps much', async () => {
     await serve({ brokenStreamMs: 86_400_000, sessionIdleMs: 86_400_000 })
-    const session = await openSession()
+    const session = await openSession('2025-03-26')
     backend.state.plans = Array.from({ length: 8 }, () => ({ reads: 1_000_000 }))
     const lists = ['a', 'b'].map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} }))
     const broken: string[] = []

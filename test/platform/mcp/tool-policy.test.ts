@@ -174,7 +174,7 @@ describe('a call', () => {
 
   it('is limited to its environment: ids are filled in, others rejected', async () => {
     const { call } = await open({ scope: { ...noScope, env: 'shop-prod' } })
-    expect((await call('stop-app-env', {})).isError).toBe(false)
+    expect((await call('restart-app-env', {})).isError).toBe(false)
     for (const args of [{ envName: 'shop-test' }, { appEnvId: 'env_2' }, { appEnvId: 7 }]) {
       const said = await call('stop-app-env', args)
       expect(said.structured.error).toMatch(/outside the environment of this server/)
@@ -191,11 +191,13 @@ describe('a call', () => {
 
   it('is limited to its account: an environment of another one is rejected', async () => {
     const { call } = await open({ scope: { ...noScope, account: 'acc_1' } })
-    expect((await call('stop-app-env', { envName: 'shop-prod' })).isError).toBe(false)
+    const own = { envName: 'shop-prod', confirm: 'shop-prod' }
+    expect((await call('stop-app-env', own)).isError).toBe(false)
     expect((await call('stop-app-env', { envName: 'shop-test' })).structured.error).toMatch(
       /outside the account of this server/,
     )
-    expect(backend.state.countOf('stop-app-env')).toBe(1)
+    const done = backend.state.calls.filter(({ id, dryRun }) => id === 'stop-app-env' && !dryRun)
+    expect(done).toHaveLength(1)
   })
 
   it('with dryRun changes nothing, asks no question and returns the effects', async () => {

@@ -35,6 +35,7 @@ const job = { envName: 'shop-job' }
 /** Arguments for a successful call of each tool on the fake. */
 const workingInput: Record<string, Record<string, unknown>> = {
   'list-accounts': {},
+  'stop-app-env': { ...prod, confirm: 'shop-prod' },
   'list-regions': {},
   'create-app': { name: 'Shop', accountId: 'acc_1', port: 8080 },
   'get-app': { appId: 'app_1' },
@@ -180,7 +181,7 @@ describe('an error of the platform', () => {
   it("reports invalid own inputs in the platform's wording", async () => {
     const said = await session.call('delete-app-env', { ...prod, confirm: true })
     expect(said.structured.details).toBe('confirm: must be text')
-    const tried = await session.call('apply-app-env-changes', { ...prod, dryRun: 'true' })
+    const tried = await session.call('apply-app-env-changes', { ...prod, dryRun: 'yes' })
     expect(tried.structured.details).toBe('dryRun: must be true or false. Send dryRun as true.')
   })
 
@@ -278,7 +279,8 @@ describe('early checks', () => {
       isSecret: true,
     })
     backend.state.env(prod).envVars = [variable('KEEP'), variable('GONE')]
-    const said = await session.call('update-app-env', { ...prod, envVars: [{ name: 'KEEP', value: 'y' }] })
+    const envVars = [{ name: 'KEEP', value: 'y' }]
+    const said = await session.call('update-app-env', { ...prod, envVars, confirm: 'shop-prod' })
     expect(said.isError).toBe(false)
     expect(said.text).toContain('E1')
     expect(said.structured.notes).toEqual([expect.stringContaining('this removes 1 (removedVariables)')])
@@ -292,8 +294,9 @@ describe('early checks', () => {
     const refused = backend.state.countOf('get-app-env')
     // An error based on a cached read is checked again with a fresh one.
     expect(refused).toBe(2)
-    await session.call('stop-app-env', prod)
-    await session.call('stop-app-env', prod)
+    const stop = { ...prod, confirm: 'shop-prod' }
+    await session.call('stop-app-env', stop)
+    await session.call('stop-app-env', stop)
     expect(backend.state.countOf('get-app-env')).toBe(refused + 2)
   })
 })

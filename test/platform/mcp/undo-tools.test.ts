@@ -43,6 +43,7 @@ const kinds: Record<string, Kind> = {
         appEnvId: fixture.world.appEnvId,
         set: [{ name: 'NEW', value: 'secret' }],
         unset: ['WORLD_VARIABLE'],
+        confirm: fixture.world.envName,
       },
     ],
     state: async () => (await env(fixture.world.appEnvId)).envVars,
@@ -51,7 +52,11 @@ const kinds: Record<string, Kind> = {
     object: () => fixture.world.appEnvId,
     change: () => [
       'update-app-env',
-      { appEnvId: fixture.world.appEnvId, envVars: [{ name: 'ONLY', value: 'one' }] },
+      {
+        appEnvId: fixture.world.appEnvId,
+        envVars: [{ name: 'ONLY', value: 'one' }],
+        confirm: fixture.world.envName,
+      },
     ],
     state: async () => (await env(fixture.world.appEnvId)).envVars,
   },
