@@ -44,8 +44,8 @@ export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): P
 }
 
 /**
- * The policy of the variables and the flags, or an error message: a mistyped safety option must fail the start. Parsed by hand, because a
- * parser would cost 15 ms.
+ * The policy of the variables and flags, or an error message: a mistyped safety option must fail the start. Parsed by hand,
+ * because a parser would cost 15 ms.
  */
 function toolPolicyOf(
   argv: readonly string[],

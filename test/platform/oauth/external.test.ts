@@ -125,7 +125,7 @@ describe('tokens of an external authorization server', () => {
     }
   })
 
-  it('folds ASCII letters only: an address that looks like another one signs in as nobody', async () => {
+  it('folds ASCII letters only: an address that looks like another one does not sign in', async () => {
     const { json } = await platform.request('POST', '/member', {
       token: platform.admin.token,
       input: { accountId: platform.accountId, email: 'kim.åsa@example.com', name: 'Kim' },
