@@ -47,6 +47,15 @@ for (const length of [100, 8_000]) {
     measure(`masking, ${length} characters, ${count} secrets`, lines, createMask(secretsOf(count)))
 }
 
+for (const length of [100, 8_000]) {
+  const lines = Array.from({ length: length > 1_000 ? 100 : 5_000 }, (_, index) =>
+    JSON.stringify({ msg: `say "${lineOf(index, length)}"`, url: '/a%20b?c=d&e=f' }),
+  )
+  measure(`masking, ${length} characters of JSON, 10 secrets`, lines, createMask(secretsOf(10)))
+  const quoted = secretsOf(10).map((value) => `${value}"'`)
+  measure(`masking, ${length} characters of JSON, 10 secrets with quotes`, lines, createMask(quoted))
+}
+
 const slowest = createMask(Array.from({ length: 500 }, (_, index) => `${'a'.repeat(500)}${index}`))
 measure(
   'masking, secrets and lines made to be slow',

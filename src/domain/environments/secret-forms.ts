@@ -1,3 +1,5 @@
+import { lostEdges, plainValue } from './plain-text.ts'
+
 /** Shorter values occur in too many ordinary words to be masked. */
 export const shortestMasked = 6
 
@@ -6,6 +8,8 @@ const wrapLengths = [76, 64]
 
 export interface SecretForm {
   text: string
+  /** Quotes at its ends that its plain text has lost; absent: none. */
+  lost?: { start: boolean; end: boolean }
   /** Base64: the next character may still contain bits of the secret, and padding belongs to it. */
   isBase64: boolean
 }
@@ -16,27 +20,24 @@ export function linesOf(value: string): string[] {
 }
 
 /**
- * The texts under which a secret value may appear in a line of output: as it is, each of its lines, as a JSON
- * string (in another one too), URL-encoded, and in base64 at any position of a longer base64 text. Each has
- * at least `shortest` characters.
+ * The texts to look for: the value, each of its lines, and base64 at any position of a longer base64 text; of each also
+ * the plain text, which is looked for where a line has escapes or quotes. Each has at least `shortest` characters.
  */
 export function secretForms(value: string, lines: readonly string[], shortest: number): SecretForm[] {
-  const plain = new Set([value, ...lines, ...passwordWithin(value)].map((text) => text.trim()))
-  const written = [...plain].flatMap((text) => [text, ...jsonForms(text), ...urlForms(text)])
-  const forms = [
-    ...written.map((text) => ({ text, isBase64: false })),
-    ...(value.trim().length < shortest ? [] : base64Forms(value.trim())).map((text) => ({
-      text,
-      isBase64: true,
-    })),
-  ]
+  const clear = new Set([value, ...lines, ...passwordWithin(value)].map((text) => text.trim()))
+  const forms = [...clear].flatMap((text): SecretForm[] => {
+    const plain = plainValue(text)
+    const same = { text, isBase64: false }
+    if (plain === text) return [same]
+    if (plain.length >= shortest) return [same, { text: plain, isBase64: false, lost: lostEdges(text) }]
+    // Without its quotes it is too short to look for.
+    return [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(Buffer.from(text).toString())].map(
+      (written) => ({ text: written, isBase64: false }),
+    )
+  })
+  const encoded = value.trim().length < shortest ? [] : base64Forms(value.trim())
+  forms.push(...encoded.map((text) => ({ text, isBase64: true })))
   return forms.filter(({ text }) => text.length >= shortest)
-}
-
-/** The form in JSON, also inside a text that is JSON itself, as many log lines have it. */
-function jsonForms(text: string): string[] {
-  const escaped = JSON.stringify(text).slice(1, -1)
-  return escaped === text ? [] : [escaped, JSON.stringify(escaped).slice(1, -1)]
 }
 
 /** Programs print the password of a connection URL by itself. */
@@ -48,21 +49,6 @@ function passwordWithin(value: string): string[] {
   } catch {
     return [encoded]
   }
-}
-
-/**
- * The forms of encodeURIComponent, RFC 3986 and HTML forms, with escapes in either case. Converts the whole text at once:
- * character by character, 64 KiB of secrets would block the event loop for 100 ms.
- */
-function urlForms(text: string): string[] {
-  if (/^[A-Za-z0-9_.~-]*$/.test(text)) return []
-  const component = encodeURIComponent(Buffer.from(text).toString())
-  const strict = component.replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
-  const forms = [component, strict].flatMap((form) => [form, form.replaceAll('%20', '+')])
-  return [...new Set(forms)].flatMap((form) => [
-    form,
-    form.replace(/%[0-9A-F]{2}/g, (one) => one.toLowerCase()),
-  ])
 }
 
 /** The common part of all base64 texts whose content includes the value, whatever precedes and follows it. */

@@ -1,6 +1,7 @@
 import { secretMask } from '../../contract/fields.ts'
 import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
 import { cutMark } from './log-lines.ts'
+import { dependsOnQuotes, isQuote, type PlainText, plainLine } from './plain-text.ts'
 import { linesOf, type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
 
 /** Values beyond this many characters in all are not masked, so that no environment costs more than its share. */
@@ -17,8 +18,8 @@ const mostCompared = 64 * 1024
 export type Mask = (line: string) => string
 
 /**
- * Masks secret values also in base64, URL-encoded or as JSON, interrupted by color codes or invisible
- * characters, and where a cut line ends within one. The time is linear in the line, whatever the values are.
+ * Masks secret values also in base64, with the quotes and escapes of any common format (plain-text.ts), interrupted by
+ * color codes or invisible characters, and where a cut line ends within one. The time is linear in the line, whatever the values are.
  * Values of less than `shortest` characters (at least 3) are not masked.
  */
 export function createMask(values: Iterable<string>, shortest = shortestMasked): Mask {
@@ -70,10 +71,12 @@ class SecretMasker {
   readonly #byStart = new Map<string, SecretForm[]>()
   /** Prefixes too short for the table, for the end of a cut line. */
   readonly #beginnings = new Set<string>()
+  readonly #quoted: boolean
 
   /** `forms` with the longest first. */
   constructor(forms: readonly SecretForm[], shortest: number) {
     this.#shortest = shortest
+    this.#quoted = forms.some(({ text, isBase64 }) => !isBase64 && dependsOnQuotes(text))
     this.#bits = Math.min(16, Math.max(10, Math.ceil(Math.log2(forms.length * 16))))
     this.#skip = new Uint8Array(1 << this.#bits).fill(this.#shortest - 2)
     for (const form of forms) {
@@ -98,7 +101,7 @@ class SecretMasker {
   mask(line: string): string {
     const isCut = line.endsWith(cutMark)
     const text = isCut ? line.slice(0, -cutMark.length) : line
-    const hidden = this.#find(text, isCut)
+    const hidden = this.#hidden(text, isCut)
     if (hidden === null) return secretMask
     if (hidden.length === 0) return line
     let masked = ''
@@ -111,8 +114,21 @@ class SecretMasker {
   }
 
   /** The ranges to hide, in order and without overlap; null if the search exceeds its limit. */
-  #find(text: string, isCut: boolean): Range[] | null {
-    const hidden: Range[] = []
+  #hidden(line: string, isCut: boolean): Range[] | null {
+    const found = this.#find(line, isCut)
+    const plain = found && plainLine(line, { isCut, quoted: this.#quoted })
+    if (!plain) return found
+    const inPlain = this.#find(plain.text, isCut)
+    if (!inPlain) return null
+    if (inPlain.length === 0) return found
+    const merged: Range[] = []
+    const written = inPlain.map((range) => asWritten(range, plain, line))
+    for (const { from, to } of [...found, ...written].sort((a, b) => a.from - b.from)) hide(merged, from, to)
+    return merged
+  }
+
+  #find(text: string, isCut: boolean): FoundRange[] | null {
+    const hidden: FoundRange[] = []
     const work = { left: mostCompared }
     for (let end = this.#shortest; end <= text.length; ) {
       const skip = this.#skip[this.#slot(text, end)]!
@@ -122,7 +138,7 @@ class SecretMasker {
       }
       const from = end - this.#shortest
       const forms = this.#byStart.get(text.slice(from, end))
-      if (forms) hide(hidden, from, endOfMatch(forms, text, from, { isCut, work }))
+      if (forms) hide(hidden, from, ...endOfMatch(forms, text, from, { isCut, work }))
       if (work.left < 0) return null
       end += 1
     }
@@ -152,11 +168,27 @@ interface Range {
   to: number
 }
 
-function hide(hidden: Range[], from: number, to: number): void {
+/** With what the plain text of the form at its start and its end has lost. */
+interface FoundRange extends Range {
+  lost?: SecretForm['lost']
+}
+
+function hide(hidden: FoundRange[], from: number, to: number, lost?: SecretForm['lost']): void {
   const last = hidden.at(-1)
   if (from >= to) return
-  if (last && from <= last.to) last.to = Math.max(last.to, to)
-  else hidden.push({ from, to })
+  if (!last || from > last.to) hidden.push(lost ? { from, to, lost } : { from, to })
+  else if (to > last.to) {
+    last.to = to
+    if (lost || last.lost) last.lost = { start: last.lost?.start ?? false, end: lost?.end ?? false }
+  }
+}
+
+/** A range of the plain text in the line itself, with the quotes that belong to the value. */
+function asWritten({ from, to, lost }: FoundRange, plain: PlainText, line: string): Range {
+  const range = { from: plain.from[from]!, to: plain.to[to - 1]! }
+  if (lost?.start) while (isQuote(line[range.from - 1])) range.from -= 1
+  if (lost?.end) while (isQuote(line[range.to])) range.to += 1
+  return range
 }
 
 /** The end of the longest form that matches at `from`; `from` if none does or the limit is reached. */
@@ -165,17 +197,18 @@ function endOfMatch(
   text: string,
   from: number,
   { isCut, work }: { isCut: boolean; work: { left: number } },
-): number {
+): [to: number, lost?: SecretForm['lost']] {
   for (const form of forms) {
     work.left -= Math.min(form.text.length, text.length - from)
-    if (work.left < 0) return from
+    if (work.left < 0) return [from]
     if (text.startsWith(form.text, from)) {
       const to = from + form.text.length
-      return form.isBase64 ? to + /^[A-Za-z0-9+/_-]?={0,2}/.exec(text.slice(to, to + 3))![0].length : to
+      if (!form.isBase64) return [to, form.lost]
+      return [to + /^[A-Za-z0-9+/_-]?={0,2}/.exec(text.slice(to, to + 3))![0].length]
     }
     if (isCut && form.text.length > text.length - from && form.text.startsWith(text.slice(from))) {
-      return text.length
+      return [text.length]
     }
   }
-  return from
+  return [from]
 }
