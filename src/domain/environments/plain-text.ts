@@ -10,19 +10,21 @@ export interface PlainText {
 
 /**
  * Escapes of JSON, JavaScript, Python, Go, Rust, C, YAML and `$'…'` of shells (after any number of backslashes, as in a
- * string in a string), of URLs and of HTML. The look-behind keeps long runs of backslashes linear.
+ * string in a string), of URLs and of HTML. Backslashes without one match too, so that their runs are read once.
  */
 const escapes = new RegExp(
   [
-    String.raw`(?<!\\)\\+(?:u\{(?<point>[0-9a-fA-F]{1,6})\}|u(?<unit>[0-9a-fA-F]{4})|U(?<long>[0-9a-fA-F]{8})|(?<control>[abefnrtv]|0(?![0-7]{2})))`,
-    String.raw`(?<hex>(?<!\\)(?:\\+x[0-9a-fA-F]{2})+)`,
-    String.raw`(?<octal>(?<!\\)(?:\\+[0-3][0-7]{2})+)`,
-    `(?<percent>(?:%[0-9a-fA-F]{2})+)`,
-    `%u(?<percentUnit>[0-9a-fA-F]{4})`,
-    String.raw`&\\*(?:(?<entity>amp|lt|gt|quot|apos)|#(?<decimal>\d{1,7})|#[xX](?<hexadecimal>[0-9a-fA-F]{1,6}))\\*;`,
+    String.raw`((?:\\+x[0-9a-fA-F]{2})+)`,
+    String.raw`((?:\\+[0-3][0-7]{2})+)`,
+    String.raw`\\+(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([abefnrtv]|0(?![0-7]{2})))?`,
+    `((?:%[0-9a-fA-F]{2})+)`,
+    `%u([0-9a-fA-F]{4})`,
+    String.raw`&\\*(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}))\\*;`,
   ].join('|'),
   'g',
 )
+/** A cheap test for them. */
+const someEscape = /\\[uUx0-3abefnrtv]|%[0-9a-fA-Fu]|&[\\algq#]/
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 const maybeEscaped = /[\\%&]/
 /** An escape that the end of a cut line broke. */
@@ -30,6 +32,7 @@ const brokenEscape = /(?:\\+(?:[uUx][0-9a-fA-F]{0,7}|[0-3][0-7]?)?|%u?[0-9a-fA-F
 
 /** Quotes of any style and what escapes them, and control characters. */
 const removed = /['"`\\\u0000-\u001f\u007f]/
+const allRemoved = new RegExp(removed, 'g')
 const edge = { start: new RegExp(`^${removed.source}`), end: new RegExp(`${removed.source}$`) }
 
 /** Escapes within escapes, such as JSON in a URL. Deeper ones are not ordinary. */
@@ -51,77 +54,72 @@ export function isQuote(character: string | undefined): boolean {
 
 /** What all spellings of a value have in common: the plain text of a line with any of them contains it. */
 export function plainValue(value: string): string {
-  return maybeEscaped.test(value) || dependsOnQuotes(value) ? plainText(value).text : value
+  return maybeEscaped.test(value) || dependsOnQuotes(value) ? plainText(value) : value
 }
 
 /** Null if the line has nothing to undo. `quoted`: also if it has only quotes or spaces. */
 export function plainLine(
   line: string,
   { isCut, quoted }: { isCut: boolean; quoted: boolean },
-): PlainText | null {
+): string | null {
   if (!maybeEscaped.test(line) && !(quoted && dependsOnQuotes(line))) return null
   return plainText(isCut ? line.replace(brokenEscape, '') : line)
 }
 
-function plainText(original: string): PlainText {
+function plainText(original: string): string {
+  let text = original
+  for (let pass = 0; pass < mostPasses && someEscape.test(text); pass += 1) {
+    const before = text
+    text = before.replace(escapes, (written, ...groups) => decodedText(written, groups))
+    if (text === before) break
+  }
+  return text.replace(allRemoved, '').replaceAll(' ', '+')
+}
+
+/** The same text with its positions, which take several times as long. */
+export function located(line: string, isCut: boolean): PlainText {
+  const original = isCut ? line.replace(brokenEscape, '') : line
   const positions = Array.from({ length: original.length + 1 }, (_, at) => at)
   let plain: PlainText = { text: original, from: positions, to: positions.slice(1) }
-  for (let pass = 0; pass < mostPasses && maybeEscaped.test(plain.text); pass += 1) {
-    const decoded = decodeOnce(plain)
-    if (decoded === null) break
-    plain = decoded
+  for (let pass = 0; pass < mostPasses && someEscape.test(plain.text); pass += 1) {
+    const { text } = plain
+    plain = rebuilt(plain, escapes, ([written, ...groups]) => decoded(written, groups))
+    if (plain.text === text) break
   }
-  return withoutQuotes(plain)
+  const withoutQuotes = rebuilt(plain, allRemoved, () => [{ character: '', length: 1 }])
+  return { ...withoutQuotes, text: withoutQuotes.text.replaceAll(' ', '+') }
 }
 
-/** Collects a text with the positions of its characters. */
-class PlainBuilder {
-  #text = ''
-  readonly #from: number[] = []
-  readonly #to: number[] = []
-  readonly #source: PlainText
-
-  constructor(source: PlainText) {
-    this.#source = source
-  }
-
-  keep(from: number, to: number): void {
-    for (let at = from; at < to; at += 1) {
-      this.#from.push(this.#source.from[at]!)
-      this.#to.push(this.#source.to[at]!)
-    }
-    this.#text += this.#source.text.slice(from, to)
-  }
-
-  put(text: string, from: number, to: number): void {
-    for (let unit = 0; unit < text.length; unit += 1) {
-      this.#from.push(this.#source.from[from]!)
-      this.#to.push(this.#source.to[to - 1]!)
-    }
-    this.#text += text
-  }
-
-  get plain(): PlainText {
-    return { text: this.#text, from: this.#from, to: this.#to }
-  }
-}
-
-/** Null if the text has no escape. */
-function decodeOnce(source: PlainText): PlainText | null {
-  const { text } = source
-  const built = new PlainBuilder(source)
+/** The source with every match replaced by pieces. */
+function rebuilt(
+  source: PlainText,
+  pattern: RegExp,
+  pieces: (match: RegExpMatchArray) => Piece[],
+): PlainText {
+  const from: number[] = []
+  const to: number[] = []
+  let text = ''
   let at = 0
-  for (const match of text.matchAll(escapes)) {
-    built.keep(at, match.index)
-    at = match.index
-    for (const { character, length } of decoded(match)) {
-      built.put(character, at, at + length)
+  const keep = (until: number) => {
+    text += source.text.slice(at, until)
+    for (; at < until; at += 1) {
+      from.push(source.from[at]!)
+      to.push(source.to[at]!)
+    }
+  }
+  for (const match of source.text.matchAll(pattern)) {
+    keep(match.index!)
+    for (const { character, length } of pieces(match)) {
+      text += character
+      for (let unit = 0; unit < character.length; unit += 1) {
+        from.push(source.from[at]!)
+        to.push(source.to[at + length - 1]!)
+      }
       at += length
     }
   }
-  if (at === 0) return null
-  built.keep(at, text.length)
-  return built.plain
+  keep(source.text.length)
+  return { text, from, to }
 }
 
 interface Piece {
@@ -129,21 +127,34 @@ interface Piece {
   /** Of its escape. */
   length: number
 }
+type Groups = readonly (string | undefined)[]
 
-function decoded(match: RegExpMatchArray): Piece[] {
-  const { point, unit, long, percentUnit, hex, octal, percent, entity, decimal, hexadecimal } = match.groups!
+function decodedText(written: string, groups: Groups): string {
+  const [hex, octal, , , , , percent] = groups
+  if (hex ?? octal ?? percent)
+    return decoded(written, groups).reduce((all, { character }) => all + character, '')
+  return decodedCharacter(written, groups)
+}
+
+function decoded(written: string, groups: Groups): Piece[] {
+  const [hex, octal, , , , , percent] = groups
   if (hex) return ofBytes(hex, /\\+x(..)/g, 16)
   if (octal) return ofBytes(octal, /\\+([0-7]{3})/g, 8)
   if (percent) return ofBytes(percent, /%(..)/g, 16)
-  const [{ length }] = match
-  if (entity) return [{ character: entities[entity]!, length }]
-  const code = decimal ?? point ?? unit ?? long ?? percentUnit ?? hexadecimal
-  // Without a code: the escape of a control character.
-  if (code === undefined) return [{ character: '', length }]
-  const number = Number.parseInt(code, decimal ? 10 : 16)
-  const isUnit = unit !== undefined || percentUnit !== undefined
-  if (isUnit) return [{ character: String.fromCharCode(number), length }]
-  return [{ character: number > 0x10ffff ? '' : String.fromCodePoint(number), length }]
+  return [{ character: decodedCharacter(written, groups), length: written.length }]
+}
+
+function decodedCharacter(written: string, groups: Groups): string {
+  const [, , point, unit, long, control, , percentUnit, entity, decimal, hexadecimal] = groups
+  if (entity) return entities[entity]!
+  if (control) return ''
+  const halfOrWhole = unit ?? percentUnit
+  if (halfOrWhole) return String.fromCharCode(Number.parseInt(halfOrWhole, 16))
+  const code = point ?? long ?? hexadecimal ?? decimal
+  // Backslashes without an escape.
+  if (code === undefined) return written
+  const number = Number.parseInt(code, code === decimal ? 10 : 16)
+  return number > 0x10ffff ? '' : String.fromCodePoint(number)
 }
 
 /** A run of escaped bytes: UTF-8 where it is valid, else Latin-1. */
@@ -167,21 +178,4 @@ function ofBytes(run: string, each: RegExp, base: number): Piece[] {
     at += own.length
   }
   return pieces
-}
-
-const quotesAndSpaces = new RegExp(`${removed.source}| `, 'g')
-
-/** A space becomes the `+` of forms. */
-function withoutQuotes(source: PlainText): PlainText {
-  const { text } = source
-  const built = new PlainBuilder(source)
-  let at = 0
-  for (const { index, 0: one } of text.matchAll(quotesAndSpaces)) {
-    built.keep(at, index)
-    at = index + 1
-    if (one === ' ') built.put('+', index, at)
-  }
-  if (at === 0) return source
-  built.keep(at, text.length)
-  return built.plain
 }

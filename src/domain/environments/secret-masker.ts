@@ -1,7 +1,7 @@
 import { secretMask } from '../../contract/fields.ts'
 import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
 import { cutMark } from './log-lines.ts'
-import { dependsOnQuotes, isQuote, type PlainText, plainLine } from './plain-text.ts'
+import { dependsOnQuotes, isQuote, located, type PlainText, plainLine } from './plain-text.ts'
 import { linesOf, type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
 
 /** Values beyond this many characters in all are not masked, so that no environment costs more than its share. */
@@ -117,12 +117,13 @@ class SecretMasker {
   #hidden(line: string, isCut: boolean): Range[] | null {
     const found = this.#find(line, isCut)
     const plain = found && plainLine(line, { isCut, quoted: this.#quoted })
-    if (!plain) return found
-    const inPlain = this.#find(plain.text, isCut)
-    if (!inPlain) return null
+    if (plain === null) return found
+    const inPlain = this.#find(plain, isCut)
+    if (found === null || inPlain === null) return null
     if (inPlain.length === 0) return found
     const merged: Range[] = []
-    const written = inPlain.map((range) => asWritten(range, plain, line))
+    const places = located(line, isCut)
+    const written = inPlain.map((range) => asWritten(range, places, line))
     for (const { from, to } of [...found, ...written].sort((a, b) => a.from - b.from)) hide(merged, from, to)
     return merged
   }
