@@ -137,7 +137,8 @@ function wanted(before: StoredVariable | undefined, given: GivenVariable): Wante
   const _id = before?._id ?? null
   if (from?.envName === null) return keptReference(before, given)
   if (from) return { _id, name, type, isSecret, value: { source: { ...from, envName: from.envName } } }
-  if (generate) return { _id, name, type, isSecret, value: { clear: randomValue(generate) } }
+  // No answer shows it, so it cannot be readable.
+  if (generate) return { _id, name, type, isSecret: true, value: { clear: randomValue(generate) } }
   if (value !== undefined && value !== secretMask) {
     refuseMaskWithin(name, value)
     return { _id, name, type, isSecret, value: { clear: value } }
