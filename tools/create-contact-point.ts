@@ -9,5 +9,7 @@ export default defineTool({
     'Creates a contact point (admin). config: chat webhookUrl; incident integrationKey; webhook url; email addresses; other keys optional. Then call test-contact-point.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   unlistedInputs: ['dryRun'],
+  // Only people see it: the agent needs no signature.
+  shorten: ({ signingSecret: _signingSecret, ...answer }) => answer,
   point: ({ message }) => message,
 })

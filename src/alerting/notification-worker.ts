@@ -7,6 +7,7 @@ import { findReceivingContactPoint } from '../store/repositories/contact-points.
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../store/write-until-stored.ts'
 import { Worker } from '../worker.ts'
+import { type Describe, Descriptions } from './descriptions.ts'
 import type { Notifier, NotifyResult } from './notifiers/notifier.ts'
 import {
   type AttemptRecord,
@@ -50,6 +51,7 @@ export interface NotificationWorkerDeps {
   notifier: Notifier
   clockScale: number
   random?: () => number
+  describe?: Describe
 }
 
 interface NotificationAttempt {
@@ -76,10 +78,12 @@ export class NotificationWorker {
   readonly #worker: Worker
   #started = false
   readonly #abort = new AbortController()
+  readonly #descriptions: Descriptions
 
   constructor(deps: NotificationWorkerDeps) {
     this.#deps = deps
     const { clock, clockScale, log } = deps
+    this.#descriptions = new Descriptions(deps)
     this.#worker = new Worker({
       clock,
       everyMs: Math.max(shortestLookMs, lookEveryMs / clockScale),
@@ -144,6 +148,7 @@ export class NotificationWorker {
   #recordTest(notification: OutboxNotification, attempts: readonly NotificationAttempt[]): Promise<void> {
     const last = attempts.at(-1)
     return this.#persist(notification.notificationId, {
+      notification: notification.notification,
       status: last?.ok ? 'delivered' : 'dead',
       attempts: attempts.length,
       spentMs: 0,
@@ -226,8 +231,12 @@ export class NotificationWorker {
     }
   }
 
-  async #attempt(notification: OutboxNotification): Promise<void> {
+  async #attempt(stored: OutboxNotification): Promise<void> {
     const { clock } = this.#deps
+    const isFirst = stored.attempts === 0
+    const notification = isFirst
+      ? { ...stored, notification: await this.#descriptions.complete(stored.notification) }
+      : stored
     const beganMs = clock.monotonicMs()
     const result = await this.#send(notification)
     const { contactPointId } = notification
@@ -240,12 +249,12 @@ export class NotificationWorker {
   }
 
   async #send({ notification, dedupKey, contactPointId }: OutboxNotification): Promise<NotifyResult> {
-    const { db, secrets, notifier } = this.#deps
+    const { db, clock, secrets, notifier } = this.#deps
     const point = await db.read((tx) => findReceivingContactPoint(tx, contactPointId))
     if (!point) return { ok: false, retry: false, reason: 'the contact point was deleted' }
     let receiver: Receiver
     try {
-      receiver = receiverOf(point, secrets.open)
+      receiver = receiverOf(point, secrets.open, clock.wallMs())
     } catch {
       return { ok: false, retry: true, reason: 'the secrets of the contact point cannot be opened' }
     }
@@ -256,7 +265,8 @@ export class NotificationWorker {
     const { clock, clockScale, random = Math.random } = this.#deps
     const nowMs = clock.wallMs()
     const attempts = notification.attempts + 1
-    const base = { attempts, at: timestamp(nowMs), nextAtMs: nowMs, spentMs: notification.spentMs + tookMs }
+    const sent = { attempts, notification: notification.notification }
+    const base = { ...sent, at: timestamp(nowMs), nextAtMs: nowMs, spentMs: notification.spentMs + tookMs }
     if (result.ok) return { ...base, status: 'delivered', reason: null }
     if (!result.retry) return { ...base, status: 'dead', reason: result.reason }
     const delayMs = Math.max(

@@ -16,6 +16,9 @@ const bodyRecord = recordReader<Notification>(
     episodeId: z.string().default(''),
     flapping: z.boolean().default(false),
     endedBy: z.string().nullable().default(null),
+    servingVersion: z.number().nullable().default(null),
+    diagnosis: z.unknown().default(null),
+    remediationRunId: z.string().nullable().default(null),
   }),
   { fillsIn: true },
 )
@@ -178,6 +181,8 @@ export interface AttemptRecord {
   nextAtMs: number
   at: string
   reason: string | null
+  /** As it was sent, for the next attempts. */
+  notification: Notification
 }
 
 export async function recordAttempt(tx: Tx, notificationId: string, attempt: AttemptRecord): Promise<void> {
@@ -197,6 +202,7 @@ export async function recordAttempt(tx: Tx, notificationId: string, attempt: Att
       next_at_ms: Math.round(attempt.nextAtMs),
       last_at: attempt.at,
       reason: attempt.reason,
+      body: JSON.stringify(attempt.notification),
     })
     .where('notification_id', '=', notificationId)
     .execute()

@@ -92,7 +92,13 @@ export const createContactPoint = operation({
     type: z.enum(contactPointTypes),
     config: contactPointConfig,
   }),
-  output: z.object({ ...message, contactPoint: listed }),
+  output: z.object({
+    ...message,
+    contactPoint: listed,
+    /** Webhooks only; shown this once. */
+    signingSecret: z.string().optional(),
+  }),
+  answersCapability: true,
 })
 
 export const updateContactPoint = operation({
@@ -110,6 +116,29 @@ export const updateContactPoint = operation({
   }),
   ignored: ['type', 'accountId', 'monitoringDeployments', 'createdAt', 'updatedAt', 'revision'],
   output: z.object({ ...message, contactPoint: listed }),
+})
+
+export const rotateContactPointSecret = operation({
+  id: 'rotate-contact-point-secret',
+  method: 'POST',
+  path: '/contact-point/secret',
+  summary:
+    'Creates a new signing secret for a webhook and shows it once. The previous one also signs for a while.',
+  policy: { on: 'contact-point', needs: 'admin' },
+  input: z.strictObject({
+    contactPointId,
+    overlapSeconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(7 * 86_400)
+      .default(86_400)
+      .describe('How long the previous secret signs, too'),
+    expectedRevision,
+  }),
+  output: z.object({ ...message, signingSecret: z.string(), previousValidUntil: isoTime.nullable() }),
+  answersSecret: true,
+  peopleOnly: true,
 })
 
 export const deleteContactPoint = operation({

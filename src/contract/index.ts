@@ -107,6 +107,7 @@ export const operations: readonly Operation[] = [
   contactPoints.getContactPoint,
   contactPoints.createContactPoint,
   contactPoints.updateContactPoint,
+  contactPoints.rotateContactPointSecret,
   contactPoints.deleteContactPoint,
   contactPoints.testContactPoint,
   alerts.listAlerts,

@@ -29,6 +29,7 @@ import listAlertStateChanges from './alerts/list-alert-state-changes.ts'
 import listAlerts from './alerts/list-alerts.ts'
 import listContactPoints from './alerts/list-contact-points.ts'
 import refreshAlert from './alerts/refresh-alert.ts'
+import rotateContactPointSecret from './alerts/rotate-contact-point-secret.ts'
 import testContactPoint from './alerts/test-contact-point.ts'
 import toggleAlert from './alerts/toggle-alert.ts'
 import updateAlert from './alerts/update-alert.ts'
@@ -131,6 +132,7 @@ export const handlers: readonly Handler[] = [
   listAlerts,
   listContactPoints,
   refreshAlert,
+  rotateContactPointSecret,
   testContactPoint,
   toggleAlert,
   updateAlert,

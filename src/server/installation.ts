@@ -2,7 +2,9 @@ import type { Config } from '../config/config.ts'
 import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { ServerNames } from '../host-check.ts'
+import type { EnvironmentReader } from '../operations/core/call.ts'
 import type { Installation } from '../operations/core/handler.ts'
+import { describeEnvironment } from '../operations/diagnosis/describe-environment.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
 import type { InstanceFacts } from '../store/membership.ts'
@@ -24,6 +26,8 @@ export interface Started {
   gateway: GatewayKeeper | null
   /** The newest data key. */
   dataKey: string
+  /** Null until there is a runner. */
+  environments: EnvironmentReader | null
 }
 
 /** Facts of the installation for operations. */
@@ -114,4 +118,12 @@ export async function readinessOf(
     await storeProblem(db, membership.isShared),
   ].filter((problem) => problem !== null)
   return { ready: problems.length === 0, problems }
+}
+
+/** Notifications need the API, which needs them: what they say of environments comes from the runner once it is there. */
+export function notificationFacts(config: Config, started: Started) {
+  return {
+    publicUrl: () => publicUrlOf(config, started),
+    describe: (appEnvId: string) => describeEnvironment(started.environments!, appEnvId),
+  }
 }

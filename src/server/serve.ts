@@ -32,7 +32,7 @@ import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
   namesOf,
-  publicUrlOf,
+  notificationFacts,
   publishedFacts,
   readinessOf,
   type Started,
@@ -98,13 +98,14 @@ async function startControlPlane(
     clusters: [],
     gateway: null,
     dataKey: '',
+    environments: null,
   }
   const measuring = await openMeasuring(platform).catch(async (error) => {
     await platform.close()
     throw error
   })
   const { membership } = platform
-  const work = shareWork(platform, platform.directory, () => publicUrlOf(config, started))
+  const work = shareWork(platform, platform.directory, notificationFacts(config, started))
   const tokenUses = new TokenUses(platform)
   const sources = dataSources(platform, started)
   const runner = measuring.figures.counted(operationRunner(platform, started, { work, tokenUses, sources }))
@@ -192,7 +193,7 @@ function operationRunner(
   { work, tokenUses, sources }: { work: SharedWork; tokenUses: TokenUses; sources: DataSources },
 ): OperationRunner {
   const { clock, secrets, membership, nodeName } = platform
-  return createRunner({
+  const runner = createRunner({
     db: platform.reserve.guard(platform.db),
     clock,
     secrets,
@@ -212,6 +213,8 @@ function operationRunner(
       membership.announce(appEnvIds)
     },
   })
+  started.environments = runner
+  return runner
 }
 
 function tokenMailOf({ config, clock }: Platform): TokenMail | null {

@@ -25,9 +25,10 @@ import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import { isUndoable } from '../../src/operations/audit/undo-handlers.ts'
-import type { OperationRunner } from '../../src/operations/core/call.ts'
+import type { EnvironmentReader, OperationRunner } from '../../src/operations/core/call.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
+import { describeEnvironment } from '../../src/operations/diagnosis/describe-environment.ts'
 import { handlers } from '../../src/operations/index.ts'
 import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -56,8 +57,7 @@ export interface TestUser {
 
 /**
  * The control plane in this process: SQLite in a temporary folder (PostgreSQL with TEST_STORE=postgres), runner, REST
- * on a free port, reconciler with the fake engine, a gateway that only remembers its routes. One account, `admin` its
- * admin.
+ * on a free port, reconciler with the fake engine, a gateway that only remembers its routes. `admin` is that of its account.
  */
 export class TestPlatform {
   readonly routes = new RecordedRoutes()
@@ -72,7 +72,7 @@ export class TestPlatform {
   accountId = ''
   admin!: TestUser
   sessions!: ConsoleSessions
-  runner!: OperationRunner
+  runner!: OperationRunner & EnvironmentReader
   readonly secondRunner = () => this.#runner(this.options)
   reconciler: Reconciler | null = null
   #newReconciler!: () => Reconciler
@@ -214,8 +214,9 @@ export class TestPlatform {
     const clockScale = options.clockScale ?? 1
     const local = { allowPrivate: true, incidentUrl: 'http://127.0.0.1:9/', smtpUrl: undefined }
     const notifier = options.notifier ?? createNotifier({ clock, log, ...local })
-    const publicUrl = () => options.publicUrl ?? this.apiUrl
-    this.alerting = createAlerting({ db, clock, log, secrets, metrics, notifier, clockScale, publicUrl })
+    const describe = (appEnvId: string) => describeEnvironment(this.runner, appEnvId)
+    const own = { clock, clockScale, describe, publicUrl: () => options.publicUrl ?? this.apiUrl }
+    this.alerting = createAlerting({ db, log, secrets, metrics, notifier, ...own })
     this.#closers.push(() => this.alerting.stop())
     const uploads = createUploadStore({ files: new FolderFiles(this.dir) })
     this.#databaseAvailability = new DatabaseAvailabilityWatch({
@@ -243,7 +244,7 @@ export class TestPlatform {
     await this.reconciler.start()
   }
 
-  #runner(options: TestPlatformOptions): OperationRunner {
+  #runner(options: TestPlatformOptions): OperationRunner & EnvironmentReader {
     const { db, clock, secrets, logs } = this
     const tokenUses = new TokenUses({ db, clock, log: this.log })
     this.#closers.push(() => tokenUses.stop())

@@ -29,7 +29,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       case 'incident':
         return sendIncident(outbound, incidentUrl, receiver.config, envelope)
       case 'webhook':
-        return sendWebhook(outbound, receiver.config, envelope)
+        return sendWebhook(outbound, receiver, envelope, clock.wallMs())
       case 'email':
         if (!smtpUrl) {
           return {

@@ -11,9 +11,24 @@ export interface StoredContactPoint {
   name: string
   type: ContactPointType
   config: StoredContactPointConfig
+  /** Webhooks only: the secrets that sign notifications, sealed. Absent: created before there were any. */
+  signing?: StoredSigning
   createdAt: string
   updatedAt: string
   revision: number
+}
+export interface StoredSigning {
+  secret: string
+  /** The secret before a rotation, which also signs until then. */
+  previous?: { secret: string; until: string }
+}
+
+/** Before the base64 of a secret (Standard Webhooks). */
+export const signingPrefix = 'whsec_'
+
+/** What the signing secrets of a contact point are sealed for. */
+export function signingName(contactPointId: string): string {
+  return `${contactPointId}/signing`
 }
 export type StoredContactPointConfig = Partial<Record<Field, string | string[]>>
 
@@ -154,6 +169,8 @@ export type Receiver =
   | {
       type: 'webhook'
       config: { url: string; httpMethod?: 'POST' | 'PUT'; username?: string; password?: string }
+      /** In clear, the newest first. */
+      signingSecrets: string[]
     }
   | { type: 'email'; config: { addresses: string[] } }
 
@@ -174,6 +191,15 @@ export function clearConfigOf(
 export function receiverOf(
   point: StoredContactPoint,
   open: (sealed: string, boundTo: string) => string,
+  nowMs: number,
 ): Receiver {
-  return { type: point.type, config: clearConfigOf(point, open) } as Receiver
+  const { type, contactPointId, signing } = point
+  const config = clearConfigOf(point, open)
+  if (type !== 'webhook') return { type, config } as Receiver
+  const { secret, previous } = signing ?? {}
+  const sealed = [secret, previous && Date.parse(previous.until) > nowMs ? previous.secret : undefined]
+  const signingSecrets = sealed
+    .filter((one) => one !== undefined)
+    .map((one) => open(one, signingName(contactPointId)))
+  return { type, config, signingSecrets } as Receiver
 }

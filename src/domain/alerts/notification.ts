@@ -1,4 +1,5 @@
 import type { AlertState } from '../../contract/alerts.ts'
+import type { Finding } from '../../contract/diagnosis.ts'
 import { metricUnits } from '../../contract/metrics.ts'
 import type { StoredAlert } from './alert.ts'
 
@@ -57,7 +58,15 @@ export interface Notification {
   flapping: boolean
   /** Null unless the event is `resolved`. */
   endedBy: EndedBy | null
+  /** The version that takes requests; null if there is none, or if it could not be read. */
+  servingVersion: number | null
+  /** The first finding of diagnose-app-env; null if there is none, or if it could not be read. */
+  diagnosis: Finding | null
+  /** The remediation run that the notification is about. */
+  remediationRunId: string | null
 }
+
+const undescribed = { servingVersion: null, diagnosis: null, remediationRunId: null }
 
 /** A notification with delivery data that the receiver does not get. */
 export interface NotificationEnvelope {
@@ -109,6 +118,7 @@ export function alertNotification(options: {
     episodeId,
     flapping,
     endedBy,
+    ...undescribed,
   }
 }
 
@@ -146,6 +156,7 @@ export function testNotification(options: {
     episodeId: 'test',
     flapping: false,
     endedBy: null,
+    ...undescribed,
   }
 }
 

@@ -18,9 +18,9 @@ const mostCompared = 64 * 1024
 export type Mask = (line: string) => string
 
 /**
- * Masks secret values also in base64, with the quotes and escapes of any common format (plain-text.ts), interrupted by
- * color codes or invisible characters, and where a cut line ends within one. The time is linear in the line, whatever the values are.
- * Values of less than `shortest` characters (at least 3) are not masked.
+ * Masks secret values also in base64, with the quotes and escapes of any common format, interrupted by color codes or
+ * invisible characters, and where a cut line ends within one. The time is linear in the line. Values of less than
+ * `shortest` characters (at least 3) are not masked.
  */
 export function createMask(values: Iterable<string>, shortest = shortestMasked): Mask {
   const forms = formsOf(values, shortest)

@@ -1,10 +1,14 @@
+import { randomBytes } from 'node:crypto'
 import { listed } from '../../amounts.ts'
 import type { ContactPoint, ContactPointConfig } from '../../contract/contact-points.ts'
 import {
   clearConfigOf,
   type StoredContactPoint,
   type StoredContactPointConfig,
+  type StoredSigning,
   secretFieldsOf,
+  signingName,
+  signingPrefix,
   wantedConfig,
 } from '../../domain/alerts/contact-point.ts'
 import { AppError } from '../../errors.ts'
@@ -59,6 +63,15 @@ export function sealedConfig(
     else sealed[field] = context.secrets.seal(value.clear as string, `${contactPointId}/${field}`)
   }
   return sealed
+}
+
+/** A new secret of a webhook, in clear and sealed. */
+export function newSigning(
+  context: Context,
+  contactPointId: string,
+): { secret: string; signing: StoredSigning } {
+  const secret = `${signingPrefix}${randomBytes(32).toString('base64')}`
+  return { secret, signing: { secret: context.secrets.seal(secret, signingName(contactPointId)) } }
 }
 
 export function contactPointChange(

@@ -4,7 +4,12 @@ import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import { newId } from '../../domain/ids.ts'
 import { insertContactPoint } from '../../store/repositories/contact-points.ts'
 import { handler } from '../core/handler.ts'
-import { contactPointChange, contactPointResponse, sealedConfig } from './contact-point-responses.ts'
+import {
+  contactPointChange,
+  contactPointResponse,
+  newSigning,
+  sealedConfig,
+} from './contact-point-responses.ts'
 
 const withoutLinks =
   'Notifications have no links, because people elsewhere cannot reach the address of this installation: the operator sets LONGSHORE_PUBLIC_URL.'
@@ -12,12 +17,14 @@ const withoutLinks =
 export default handler(createContactPoint, async (context, input, { account }) => {
   const contactPointId = newId('cp')
   const { name, type, config } = input
+  const made = type === 'webhook' ? newSigning(context, contactPointId) : null
   const point: StoredContactPoint = {
     contactPointId,
     accountId: account.accountId,
     name,
     type,
     config: sealedConfig(context, { contactPointId, type, config: {} }, config),
+    ...(made ? { signing: made.signing } : {}),
     createdAt: context.now,
     updatedAt: context.now,
     revision: 1,
@@ -28,8 +35,12 @@ export default handler(createContactPoint, async (context, input, { account }) =
     answer: {
       message: [
         `Contact point ${contactPointId} created. test-contact-point sends it a test notification.`,
+        ...(made
+          ? ['Its notifications are signed: rotate-contact-point-secret shows a person a new secret.']
+          : []),
         ...warnings,
       ].join(' '),
+      ...(made ? { signingSecret: made.secret } : {}),
       contactPoint: contactPointResponse(context, point),
     },
     change: contactPointChange(null, point),

@@ -70,6 +70,11 @@ export interface OperationRunner {
   authenticate(token: string | null, origin?: RequestOrigin): Promise<string>
 }
 
+/** For the platform itself: a read with the rights of an environment's own token, without rate limits. */
+export interface EnvironmentReader {
+  readAsEnvironment(appEnvId: string, operation: Operation): Promise<unknown>
+}
+
 /** Accepts the one PUT of an upload address (docs/interface.md#uploads). */
 export interface UploadReceiver {
   /** Streams `body` to disk; refuses unknown, expired and used addresses, and more than the size limit. */

@@ -56,6 +56,13 @@ interface CallerToken {
   expiresAt: string | null
 }
 
+/** The caller of a read that the platform makes for an environment. */
+export function environmentItself(appEnvId: string): Caller {
+  const unlimited = { scopes: null, scope: null, expiresAt: null }
+  const token = { tokenId: '', name: 'Longshore', readOnly: true, ...unlimited }
+  return { kind: 'environment', appEnvId, principal: `environment ${appEnvId}`, token }
+}
+
 /**
  * A1, A5: looked up on every request, so a revoked or expired token fails on the next one, and so do the console
  * sessions that it opened and the links that it made.

@@ -4,11 +4,12 @@ import { showsSecrets } from '../../contract/scopes.ts'
 import { decisionShown } from '../../domain/policy/decide.ts'
 import { yieldAlone } from '../../pacer.ts'
 import type { Tx } from '../../store/db.ts'
+import { newTraceparent } from '../../trace.ts'
 import { type AdmissionDeps, admit } from './admit.ts'
 import { answerWithApproval } from './approval-answer.ts'
 import { type Authenticating, createAuthenticate } from './authenticate.ts'
-import type { Call, OperationRunner, Reply } from './call.ts'
-import { type Caller, callerOf } from './caller.ts'
+import type { Call, EnvironmentReader, OperationRunner, Reply } from './call.ts'
+import { type Caller, callerOf, environmentItself } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import { fairSources } from './fair-sources.ts'
@@ -42,7 +43,7 @@ const waitPollMs = 500
  * Runs operations: caller, access, rule, save, audit entry and kept answer in one transaction, so that a crash loses
  * nothing acknowledged and a dry run is the same transaction rolled back.
  */
-export function createRunner(given: RunnerDeps): OperationRunner {
+export function createRunner(given: RunnerDeps): OperationRunner & EnvironmentReader {
   const byId = checkHandlers(given.handlers)
   const deps: Deps = { ...given, byId, gate: new PolicyGate(given.installation.policy) }
   const refusals = new RefusalAudit(deps)
@@ -103,7 +104,20 @@ export function createRunner(given: RunnerDeps): OperationRunner {
     }
   }
 
-  return { run, authenticate: createAuthenticate(deps) }
+  return { run, ...environmentReader(deps, run), authenticate: createAuthenticate(deps) }
+}
+
+function environmentReader(deps: Deps, run: OperationRunner['run']): EnvironmentReader {
+  return {
+    async readAsEnvironment(appEnvId, operation) {
+      const trace = { ...newTrace(), caller: environmentItself(appEnvId) }
+      const none = { token: null, idempotencyKey: null, dryRun: false } as const
+      const origin = { surface: 'rest', traceparent: newTraceparent() } as const
+      const call: Call = { operation, input: { appEnvId }, ...origin, ...none }
+      const { reply } = await runRead(deps, deps.byId.get(operation.id)!, call, { trace, run })
+      return JSON.parse(reply.body)
+    },
+  }
 }
 
 function newTrace(): Trace {

@@ -1,3 +1,4 @@
+import type { Describe } from '../../alerting/descriptions.ts'
 import { Evaluator } from '../../alerting/evaluator.ts'
 import { NotificationWorker } from '../../alerting/notification-worker.ts'
 import { forgetNotificationsBefore } from '../../alerting/outbox.ts'
@@ -42,7 +43,7 @@ export interface SharedWork {
 export function shareWork(
   platform: Platform,
   directory: RegionDirectory,
-  publicUrl: () => string,
+  { publicUrl, describe }: { publicUrl: () => string; describe: Describe },
 ): SharedWork {
   const { membership, regions, clock, config } = platform
   const { clockScale } = config
@@ -54,7 +55,7 @@ export function shareWork(
       alertUrl: (envName, alertId) => alertPage(publicUrl(), envName, alertId),
     })
   membership.lease(notifications, (db) => {
-    const worker = new NotificationWorker({ ...platform, db, clockScale })
+    const worker = new NotificationWorker({ ...platform, db, clockScale, describe })
     worker.start()
     return worker
   })

@@ -1,6 +1,7 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { diagnosisCauses } from '../../../src/contract/diagnosis.ts'
+import { describeEnvironment } from '../../../src/operations/diagnosis/describe-environment.ts'
 import { runCli } from '../../../src/server/commands/run-cli.ts'
 import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { tgz } from '../../../testkit/platform/deploy.ts'
@@ -286,4 +287,14 @@ it('M2 a database that the caller cannot access is no part of a finding, and sta
     expect(found).toMatchObject({ cause: 'dependency-refused', fix: null })
     expect(JSON.stringify(found)).not.toMatch(/STOPPED|does not run/)
   }
+})
+
+it('notifications say the version that serves and the first finding, read without a token', async () => {
+  const appEnvId = await deployed()
+  expect(await describeEnvironment(platform.runner, appEnvId)).toEqual({ servingVersion: 1, diagnosis: null })
+  const broken = await brokenBuild('exit 1')
+  const { findings } = await call('GET', '/app-env/diagnosis', { appEnvId: broken })
+  const { servingVersion, diagnosis } = await describeEnvironment(platform.runner, broken)
+  expect([servingVersion, diagnosis?.cause]).toEqual([null, findings[0].cause])
+  await expect(describeEnvironment(platform.runner, 'env_unknown')).rejects.toThrow()
 })

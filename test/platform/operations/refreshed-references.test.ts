@@ -91,7 +91,8 @@ describe('generated values', () => {
     expect(clear.ONE).toMatch(/^[A-Za-z0-9]{32}$/)
     expect(clear.TWO).toMatch(/^[0-9a-f]{64}$/)
     expect(answer.text).not.toContain(clear.ONE)
-    await set(appEnvId, { name: 'ONE', generate: {} })
+    await set(appEnvId, { name: 'ONE', generate: {}, isSecret: false })
+    expect((await read(appEnvId)).envVars[0]).toMatchObject({ value: '***SECRET***', isSecret: true })
     expect((await read(appEnvId, true)).envVars[0].value).not.toBe(clear.ONE)
   })
 

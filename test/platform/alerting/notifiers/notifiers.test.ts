@@ -32,6 +32,9 @@ const notification: Notification = {
   episodeId: 'alr_1-3',
   flapping: false,
   endedBy: null,
+  servingVersion: 4,
+  diagnosis: null,
+  remediationRunId: null,
 }
 const envelopeOf = (given: Partial<Notification> = {}): NotificationEnvelope => ({
   notification: { ...notification, ...given },
@@ -72,15 +75,18 @@ describe('notifiers', () => {
     {
       type: 'webhook',
       config: { url: receiver.url('/hook-secret'), username: 'ops', password: 'password-secret' },
+      signingSecrets: [],
     },
     { type: 'email', config: { addresses: ['secret@example.com'] } },
   ]
 
   it('webhook: the plain notification with its event id and Basic credentials, by POST or PUT', async () => {
     const config = { url: receiver.url('/hook'), username: 'ops', password: 'p:w' }
-    expect(await notifier()({ type: 'webhook', config }, envelopeOf())).toEqual({ ok: true })
+    expect(await notifier()({ type: 'webhook', config, signingSecrets: [] }, envelopeOf())).toEqual({
+      ok: true,
+    })
     await notifier()(
-      { type: 'webhook', config: { url: receiver.url('/put'), httpMethod: 'PUT' } },
+      { type: 'webhook', config: { url: receiver.url('/put'), httpMethod: 'PUT' }, signingSecrets: [] },
       envelopeOf(),
     )
     const [first, second] = receiver.accepted
@@ -90,7 +96,7 @@ describe('notifiers', () => {
     expect(Buffer.from(credentials, 'base64').toString()).toBe('ops:p:w')
     // Exactly the documented fields, and no internal ones (docs/interface.md#notifications).
     const keys =
-      'version event eventId alertId name description accountId appEnvId appEnvName region metric unit operator threshold value aggregation duration state previousState startedAt url episodeId flapping endedBy'
+      'version event eventId alertId name description accountId appEnvId appEnvName region metric unit operator threshold value aggregation duration state previousState startedAt url episodeId flapping endedBy servingVersion diagnosis remediationRunId'
     expect(Object.keys(first?.body)).toEqual(keys.split(' '))
     expect(second).toMatchObject({ method: 'PUT', path: '/put', body: notification })
     expect(second?.headers.authorization).toBeUndefined()
