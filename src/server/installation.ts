@@ -30,6 +30,19 @@ export interface Started {
   environments: EnvironmentReader | null
 }
 
+export function notStarted({ host, gatewayPort }: Config): Started {
+  return {
+    apiUrl: '',
+    gatewayPort,
+    ingress: { host, port: gatewayPort },
+    reconciler: null,
+    clusters: [],
+    gateway: null,
+    dataKey: '',
+    environments: null,
+  }
+}
+
 /** Facts of the installation for operations. */
 export function installationOf(platform: Platform, started: Started): Installation {
   const { regions, directory } = platform

@@ -33,6 +33,7 @@ import {
   installationOf,
   namesOf,
   notificationFacts,
+  notStarted,
   publishedFacts,
   readinessOf,
   type Started,
@@ -90,16 +91,7 @@ async function startControlPlane(
   onReplaced: (reason: string) => void,
 ): Promise<readonly StopStep[]> {
   const platform = await openPlatform(config, log, commandLine, onReplaced)
-  const started: Started = {
-    apiUrl: '',
-    gatewayPort: config.gatewayPort,
-    ingress: { host: config.host, port: config.gatewayPort },
-    reconciler: null,
-    clusters: [],
-    gateway: null,
-    dataKey: '',
-    environments: null,
-  }
+  const started = notStarted(config)
   const measuring = await openMeasuring(platform).catch(async (error) => {
     await platform.close()
     throw error

@@ -38,6 +38,7 @@ export function asExamples(played: readonly CallRecord[]): Record<string, { inpu
       .replace(idPattern, (id, prefix) => idOf(id, prefix))
       .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, fixedTime)
       .replace(/\b(ls[ue])_[A-Za-z0-9]{40,}\b/g, '$1_shown-once')
+      .replace(/whsec_[A-Za-z0-9+/]{43}=/g, 'whsec_shown-once')
       .replace(/(\/uploads\/|\/console\/secret\/)[\w-]+/g, '$1one-time-secret')
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://localhost:8080')
       .replace(/\b([a-z-]+-(?:prod|nightly))-[a-z2-7]{10}\b/g, '$1-abcdefghij')
