@@ -12,6 +12,9 @@ export default defineTool({
   unlistedInputs: ['status', 'limit'],
   checks: [accountOrAppNamed],
   pages: 'appEnvs',
-  point: ({ appEnvs }) =>
-    `${counted(appEnvs.length, 'environment')}, ${appEnvs.filter((env) => env.status === 'RUNNING').length} running.`,
+  point: ({ appEnvs, pagination }) => {
+    const running = appEnvs.filter((env) => env.status === 'RUNNING').length
+    if (!pagination?.hasMore) return `${counted(appEnvs.length, 'environment')}, ${running} running.`
+    return `The first ${appEnvs.length} of ${counted(pagination.total, 'environment')}; ${running} of these running.`
+  },
 })

@@ -10,6 +10,7 @@ import {
   isoTime,
   line,
   message,
+  pagination,
   revision,
   zClouds,
 } from './fields.ts'
@@ -274,5 +275,9 @@ export const listAppEnvs = operation({
     healthy: z.boolean().optional().describe('false: only those that need attention'),
     limit: z.number().int().min(1).max(1000).optional().describe('Only so many, the oldest first'),
   }),
-  output: z.object({ appEnvs: z.array(appEnvSummary) }),
+  output: z.object({
+    appEnvs: z.array(appEnvSummary),
+    /** With `limit`: how many there are in all. */
+    pagination: pagination.optional(),
+  }),
 })

@@ -67,8 +67,8 @@ export const listAudit = operation({
   policy: { on: 'account', needs: 'admin' },
   input: z.strictObject({
     accountId,
-    objectId: id.optional().describe('Only entries of this object'),
-    principalId: id.optional().describe('Only entries of this user or environment'),
+    objectId: id.optional().describe('Only entries of this object: an id or a cliEnvName'),
+    principalId: id.optional().describe('Only entries of this user (id or e-mail) or environment'),
     tokenId: id.optional().describe('Only entries of this token'),
     sessionId: id.optional().describe('Only entries of this agent session'),
     traceId: z.string().max(32).optional().describe('Only entries of this trace'),

@@ -41,12 +41,34 @@ export async function environmentCorrections(
   error: AppError,
   ctx: ToolContext,
   scope: ServerScope,
-  { appEnvId, envName }: ToolInput,
+  { appEnvId, envName, ...others }: ToolInput,
 ): Promise<string[]> {
+  const source = sourceOf(others, error)
+  if (source !== undefined) return await nearestTo(source, ctx, scope, 'from.envName: did')
   const given = appEnvId ?? envName
   const { noun, idPrefix } = resources.environment
   if (typeof given !== 'string' || given.startsWith(`${idPrefix}_`)) return []
   if (given === envName && error.message !== `${noun} not found`) return []
+  return await nearestTo(given, ctx, scope, 'Did')
+}
+
+/** The name of the source that a reference of a variable could not find: the edited environment was found then. */
+function sourceOf({ set, envVars }: ToolInput, { details = '' }: AppError): string | undefined {
+  if (!details.startsWith('from.envName')) return undefined
+  const names = [set, envVars].flat().flatMap((one) => (one as Variable | undefined)?.from?.envName ?? [])
+  return new Set(names).size === 1 ? names[0] : undefined
+}
+
+interface Variable {
+  from?: { envName?: string | null }
+}
+
+async function nearestTo(
+  given: string,
+  ctx: ToolContext,
+  scope: ServerScope,
+  start: string,
+): Promise<string[]> {
   if (isLimited(scope)) return []
   try {
     const accountIds = await accountsOf(ctx)
@@ -54,7 +76,7 @@ export async function environmentCorrections(
       signal: ctx.signal,
     })
     const shown = near.map((one) => `${one.cliEnvName} (appEnvId ${one.appEnvId})`)
-    return shown.length === 0 ? [] : [`Did you mean ${shown.join(' or ')}?`]
+    return shown.length === 0 ? [] : [`${start} you mean ${shown.join(' or ')}?`]
   } catch (failure) {
     // The token of an environment cannot list any.
     if (failure instanceof AppError) return []

@@ -76,8 +76,13 @@ class Shortener {
       this.#whole,
     )
     const most = this.#textLength
-    const shown = most === undefined ? this.#shown : (withShortTexts(this.#shown, most) as Answer)
+    const page = this.#isCut() ? withoutCursor(this.#shown) : this.#shown
+    const shown = most === undefined ? page : (withShortTexts(page, most) as Answer)
     return this.#render(shown, this.#notes())
+  }
+
+  #isCut(): boolean {
+    return this.#kept.some(({ count, of }) => count < of)
   }
 
   #notes(): Note[] {
@@ -90,6 +95,11 @@ class Shortener {
     const text = `Shortened to maxTokens: ${counted}. The same call with resumeAt ${resumeAt} shows the next of ${main.path}.`
     return [{ text, fields: { resumeAt } }]
   }
+}
+
+/** The cursor continues after the whole page, so following it would skip what was left out of this one. */
+function withoutCursor(answer: Answer): Answer {
+  return typeof answer.cursor === 'string' ? { ...answer, cursor: null } : answer
 }
 
 function fits({ text, structured }: ToolResult, maxTokens: number): boolean {

@@ -14,7 +14,11 @@ import { changedPaths } from '../core/diff.ts'
 import { handler } from '../core/handler.ts'
 import { shownImpact } from '../core/impact.ts'
 import { shownText } from '../core/visibility.ts'
+import { idsOf } from './filter-ids.ts'
 import { mayReadEntry } from './visibility.ts'
+
+/** The newest entries of an object in which its name is looked for. */
+const nameSearch = { limit: 50, before: null }
 
 /** Most entries read for one page. A restricted member gets a short page when most of them are hidden. */
 const mostRead = 2_000
@@ -38,12 +42,14 @@ export default handler(listAudit, async ({ tx }, input, target) => {
       details: 'cursor: must be the cursor of an earlier response',
     })
   }
-  const { entries, cursor } = await readPage(tx, target, input)
+  const { entries, cursor } = await readPage(tx, target, await idsOf(tx, target, input))
+  const names = await otherNames(tx, accountId, entries)
   const users = await findUsers(tx, [...new Set(entries.map(({ principal }) => principal))])
   const tokenIds = entries.flatMap(({ tokenId }) => tokenId ?? [])
   const grants = await findGrants(tx, [...new Set(tokenIds)])
   const answers = entries.map(async (entry) => ({
     ...answerOf(entry, users, grants),
+    objectName: entry.objectName ?? names.get(entry.objectId) ?? null,
     impact: entry.impact && shownImpact({ ...target }, entry.impact),
     callerKind: entry.decision?.kind ?? null,
     policy: entry.decision?.decision ?? null,
@@ -51,6 +57,25 @@ export default handler(listAudit, async ({ tx }, input, target) => {
   }))
   return { answer: { entries: await Promise.all(answers), cursor } }
 })
+
+/** Entries that change no named field are of objects that others name, also if they were deleted since. */
+async function otherNames(
+  tx: Tx,
+  accountId: string,
+  entries: readonly Shown[],
+): Promise<Map<string, string>> {
+  const names = new Map<string, string>()
+  const nameless = entries.filter(({ objectName, objectId }) => objectName === null && objectId !== '')
+  for (const objectId of new Set(nameless.map((entry) => entry.objectId))) {
+    for await (const { before, after } of readAuditEntries(tx, { accountId, objectId }, nameSearch)) {
+      const name = nameOf(after) ?? nameOf(before)
+      if (name === null) continue
+      names.set(objectId, name)
+      break
+    }
+  }
+  return names
+}
 
 /** Ends at `limit` entries or `mostShown`. `cursor` is the last entry that was read, shown or hidden; null at the end. */
 async function readPage(

@@ -3,8 +3,9 @@ import type { App } from '../../contract/apps.ts'
 import type { Attention } from '../../contract/diagnosis.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import { visibleEnvironments } from '../../domain/access/environment-access.ts'
+import type { Tx } from '../../store/db.ts'
 import { findApp } from '../../store/repositories/apps.ts'
-import { listEnvironments } from '../../store/repositories/environments.ts'
+import { listEnvironmentIds, listEnvironments } from '../../store/repositories/environments.ts'
 import { handler } from '../core/handler.ts'
 import { readAttention } from '../diagnosis/read-attention.ts'
 
@@ -43,16 +44,34 @@ export default handler(listAppEnvs, async (context, { status: wanted, healthy, l
       currentVersion,
     })
   }
-  if (!readRest) return { answer: { appEnvs: appEnvs.slice(0, limit) } }
+  const all = firstRead === undefined ? appEnvs.length : await countVisible(tx, of, only)
+  if (!readRest) return { answer: firstOf(appEnvs, limit, all) }
   return {
     answer: { appEnvs },
     afterRead: async (_answer, after) => {
       const { attention } = await readRest(after)
       const found = appEnvs.filter(({ appEnvId }) => isWell(attention.get(appEnvId)) === healthy)
-      return { appEnvs: found.slice(0, limit) }
+      return firstOf(found, limit, found.length)
     },
   }
 })
+
+type Answer = OutputOf<typeof listAppEnvs>
+
+function firstOf(found: Answer['appEnvs'], limit: number | undefined, total: number): Answer {
+  if (limit === undefined) return { appEnvs: found }
+  return { appEnvs: found.slice(0, limit), pagination: { limit, offset: 0, total, hasMore: total > limit } }
+}
+
+async function countVisible(
+  tx: Tx,
+  of: Parameters<typeof listEnvironmentIds>[1],
+  only: readonly string[] | null,
+): Promise<number> {
+  const ids = await listEnvironmentIds(tx, of)
+  const visible = only && new Set(only)
+  return visible ? ids.filter(({ appEnvId }) => visible.has(appEnvId)).length : ids.length
+}
 
 /** As `healthy` of a diagnosis: findings of severity `info` need no attention. */
 function isWell(found: Attention | undefined): boolean {
