@@ -111,7 +111,7 @@ export function publishedFacts(platform: Platform, started: Started): InstanceFa
 }
 
 /** A server bound to every address has no single address for links; uses that of this machine. */
-export function publicUrlOf(config: Config, { apiUrl }: Started): string {
+function publicUrlOf(config: Config, { apiUrl }: Started): string {
   return config.publicUrl ?? apiUrl.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, 'http://127.0.0.1')
 }
 

@@ -69,8 +69,8 @@ async function countVisible(
   only: readonly string[] | null,
 ): Promise<number> {
   const ids = await listEnvironmentIds(tx, of)
-  const visible = only && new Set(only)
-  return visible ? ids.filter(({ appEnvId }) => visible.has(appEnvId)).length : ids.length
+  const allowed = only && new Set(only)
+  return allowed ? ids.filter(({ appEnvId }) => allowed.has(appEnvId)).length : ids.length
 }
 
 /** As `healthy` of a diagnosis: findings of severity `info` need no attention. */
