@@ -32,6 +32,7 @@ export default handler(
         previousValidUntil,
       },
       change: contactPointChange(before, after),
+      impact: { actions: ['change-credential', 'reveal-secret'] },
       effects: [`Notifications are signed with a new secret, which is shown once.${overlap}`],
     }
   },

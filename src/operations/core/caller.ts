@@ -1,7 +1,7 @@
 import type { Surface } from '../../contract/audit.ts'
 import type { CallerKind } from '../../contract/caller-kinds.ts'
 import { type Scope, scopesIn } from '../../contract/scopes.ts'
-import { type AgentScope, levelOf, type TokenAccess } from '../../domain/access/agent-limits.ts'
+import { type AgentScope, levelOf, personAccess, type TokenAccess } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
@@ -58,9 +58,9 @@ interface CallerToken {
 
 /** The caller of a read that the platform makes for an environment. */
 export function environmentItself(appEnvId: string): Caller {
-  const unlimited = { scopes: null, scope: null, expiresAt: null }
-  const token = { tokenId: '', name: 'Longshore', readOnly: true, ...unlimited }
-  return { kind: 'environment', appEnvId, principal: `environment ${appEnvId}`, token }
+  const none = { scopes: null, scope: null, expiresAt: null, agent: null }
+  const token = { tokenId: '', name: 'Longshore', readOnly: true, access: personAccess, ...none }
+  return { kind: 'environment', actor: 'environment', appEnvId, principal: appEnvId, token }
 }
 
 /**
