@@ -44,7 +44,7 @@ export default handler(createContactPoint, async (context, input, { account }) =
       contactPoint: contactPointResponse(context, point),
     },
     change: contactPointChange(null, point),
-    impact: { actions: ['create-object'] },
+    impact: { actions: made ? ['create-object', 'reveal-secret'] : ['create-object'] },
     effects: [
       `Creates a contact point of type ${type}. Nothing is sent until an alert uses it.`,
       ...warnings,
