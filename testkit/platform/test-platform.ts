@@ -56,8 +56,8 @@ export interface TestUser {
 }
 
 /**
- * The control plane in this process: SQLite in a temporary folder (PostgreSQL with TEST_STORE=postgres), runner, REST
- * on a free port, reconciler with the fake engine, a gateway that only remembers its routes. `admin` is that of its account.
+ * The control plane in this process: SQLite in a temporary folder (PostgreSQL with TEST_STORE=postgres), REST on a free
+ * port, reconciler with the fake engine, a gateway that only remembers its routes.
  */
 export class TestPlatform {
   readonly routes = new RecordedRoutes()
@@ -214,9 +214,9 @@ export class TestPlatform {
     const clockScale = options.clockScale ?? 1
     const local = { allowPrivate: true, incidentUrl: 'http://127.0.0.1:9/', smtpUrl: undefined }
     const notifier = options.notifier ?? createNotifier({ clock, log, ...local })
-    const describe = (appEnvId: string) => describeEnvironment(this.runner, appEnvId)
-    const own = { clock, clockScale, describe, publicUrl: () => options.publicUrl ?? this.apiUrl }
-    this.alerting = createAlerting({ db, log, secrets, metrics, notifier, ...own })
+    const publicUrl = () => options.publicUrl ?? this.apiUrl
+    const own = { clock, describe: (id: string) => describeEnvironment(this.runner, id) }
+    this.alerting = createAlerting({ db, log, secrets, metrics, notifier, clockScale, publicUrl, ...own })
     this.#closers.push(() => this.alerting.stop())
     const uploads = createUploadStore({ files: new FolderFiles(this.dir) })
     this.#databaseAvailability = new DatabaseAvailabilityWatch({
