@@ -25,7 +25,6 @@ import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
 import { isUndoable } from '../../src/operations/audit/undo-handlers.ts'
-import type { EnvironmentReader, OperationRunner } from '../../src/operations/core/call.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
 import { describeEnvironment } from '../../src/operations/diagnosis/describe-environment.ts'
@@ -72,7 +71,7 @@ export class TestPlatform {
   accountId = ''
   admin!: TestUser
   sessions!: ConsoleSessions
-  runner!: OperationRunner & EnvironmentReader
+  runner!: ReturnType<typeof createRunner>
   readonly secondRunner = () => this.#runner(this.options)
   reconciler: Reconciler | null = null
   #newReconciler!: () => Reconciler
@@ -229,7 +228,7 @@ export class TestPlatform {
     })
     await this.#databaseAvailability.refresh()
     this.runner = this.#runner(options)
-    await this.#serveApi(this.runner, uploads, options)
+    await this.#serveApi(uploads, options)
     if (options.alerts) this.alerting.start()
     if (options.reconciles === false) return
     this.#newReconciler = () => createTestReconciler(this, uploads)
@@ -244,7 +243,7 @@ export class TestPlatform {
     await this.reconciler.start()
   }
 
-  #runner(options: TestPlatformOptions): OperationRunner & EnvironmentReader {
+  #runner(options: TestPlatformOptions): ReturnType<typeof createRunner> {
     const { db, clock, secrets, logs } = this
     const tokenUses = new TokenUses({ db, clock, log: this.log })
     this.#closers.push(() => tokenUses.stop())
@@ -276,8 +275,8 @@ export class TestPlatform {
     })
   }
 
-  async #serveApi(runner: OperationRunner, files: UploadStore, options: TestPlatformOptions): Promise<void> {
-    const { db, clock, log } = this
+  async #serveApi(files: UploadStore, options: TestPlatformOptions): Promise<void> {
+    const { db, clock, log, runner } = this
     this.sessions = createConsoleSessions({ db, clock })
     const console = options.consoleDir
       ? { dir: options.consoleDir, sessions: this.sessions, allowsLinks: true }
