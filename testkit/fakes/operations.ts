@@ -49,6 +49,8 @@ export const fakeOperations: Record<string, FakeOperation> = {
     }
     return { appEnvId: env.appEnvId }
   },
+  'create-user-token': () => ({ tokenId: 'tok_1', token: 'lsu_local_agent', expiresAt: null }),
+  'revoke-user-token': () => ({ message: 'Token revoked' }),
   'delete-app-env': (state, input) => {
     state.envs.delete(state.env(input).appEnvId)
     return { message: 'Environment deleted' }

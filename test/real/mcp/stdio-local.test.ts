@@ -23,7 +23,7 @@ describe('longshore mcp with the local installation', () => {
     expect(await exit).toBe(0)
   })
 
-  it('starts it, uses its admin token, and leaves it running for the next host', async () => {
+  it('starts it, makes a token of agents, and leaves it running for the next host', async () => {
     const client = await fixture.connect(fixture.local())
     const said = replyOf(await client.callTool({ name: 'get-app-env', arguments: { envName: 'shop-prod' } }))
     expect(said.text).toMatch(/^shop-prod is RUNNING/)
