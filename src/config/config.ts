@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
 import { readConfigFile } from './file.ts'
-import { domainsOf, gatewaySettings, port } from './gateway.ts'
+import { addressesOf, gatewaySettings, port, type TlsSetting } from './gateway.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
 import { type DomainSetting, type RegionSetting, regionsOf } from './regions.ts'
 import { settingNamesIn, unknownSettings } from './unknown-settings.ts'
@@ -138,6 +138,13 @@ const allSettings = z
     path: ['LONGSHORE_FUNCTION_DOMAIN'],
     message: 'must differ from LONGSHORE_APP_DOMAIN',
   })
+  .refine(
+    (value) => (value.LONGSHORE_TLS_CERTIFICATE === undefined) === (value.LONGSHORE_TLS_KEY === undefined),
+    {
+      path: ['LONGSHORE_TLS_KEY'],
+      message: 'must be set together with LONGSHORE_TLS_CERTIFICATE',
+    },
+  )
 
 /** Where incident contact points send when the operator names no other service: the public Events API v2. */
 const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
@@ -155,6 +162,7 @@ export interface Config {
   readonly regions: readonly RegionSetting[]
   /** Of machine regions, unless the configuration file has others. */
   readonly domains: DomainSetting
+  readonly tls: TlsSetting | undefined
   /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
   readonly gitBaseUrl: string
   /** The base image of the Dockerfiles that presets generate; it must contain node and npm. */
@@ -229,7 +237,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
     gatewayProcesses: value.LONGSHORE_GATEWAY_PROCESSES,
     regions,
-    domains: domainsOf(value),
+    ...addressesOf(value, workingDir),
     gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
     nodeImage: value.LONGSHORE_NODE_IMAGE,
     dockerHost: env.DOCKER_HOST || undefined,

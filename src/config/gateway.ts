@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { z } from 'zod'
 import { isTrustedProxy } from '../trusted-proxies.ts'
 import { domain } from './file.ts'
@@ -13,6 +14,9 @@ export const port = z.coerce
 /** Settings of the gateway and of the addresses that it serves. */
 export const gatewaySettings = {
   LONGSHORE_GATEWAY_PORT: port.default(4480),
+  LONGSHORE_GATEWAY_TLS_PORT: port.default(4443),
+  LONGSHORE_TLS_CERTIFICATE: z.string().min(1).optional(),
+  LONGSHORE_TLS_KEY: z.string().min(1).optional(),
   LONGSHORE_APP_DOMAIN: domain.default('app.localhost'),
   LONGSHORE_FUNCTION_DOMAIN: domain.default('fn.localhost'),
   LONGSHORE_PUBLIC_PORT: port.optional(),
@@ -32,16 +36,33 @@ export const gatewaySettings = {
     .default([]),
 }
 
-/** The domains of machine regions. */
-export function domainsOf(
-  value: Pick<
-    z.output<z.ZodObject<typeof gatewaySettings>>,
-    'LONGSHORE_APP_DOMAIN' | 'LONGSHORE_FUNCTION_DOMAIN' | 'LONGSHORE_PUBLIC_PORT'
-  >,
-): DomainSetting {
+/** The TLS port of the gateway and the files with its certificate. */
+export interface TlsSetting {
+  readonly port: number
+  /** Absolute paths of PEM files. */
+  readonly certificate: string
+  readonly key: string
+}
+
+/** The domains of machine regions, and TLS; the latter is undefined without a certificate. */
+export function addressesOf(
+  value: z.output<z.ZodObject<typeof gatewaySettings>>,
+  workingDir: string,
+): { domains: DomainSetting; tls: TlsSetting | undefined } {
+  const { LONGSHORE_TLS_CERTIFICATE: certificate, LONGSHORE_TLS_KEY: key } = value
   return {
-    appDomain: value.LONGSHORE_APP_DOMAIN,
-    functionDomain: value.LONGSHORE_FUNCTION_DOMAIN,
-    publicPort: value.LONGSHORE_PUBLIC_PORT,
+    domains: {
+      appDomain: value.LONGSHORE_APP_DOMAIN,
+      functionDomain: value.LONGSHORE_FUNCTION_DOMAIN,
+      publicPort: value.LONGSHORE_PUBLIC_PORT,
+    },
+    tls:
+      certificate === undefined || key === undefined
+        ? undefined
+        : {
+            port: value.LONGSHORE_GATEWAY_TLS_PORT,
+            certificate: path.resolve(workingDir, certificate),
+            key: path.resolve(workingDir, key),
+          },
   }
 }

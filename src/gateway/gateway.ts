@@ -1,11 +1,14 @@
 import { stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import path from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import { type Clock, every } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { plainAddress } from '../trusted-proxies.ts'
 import type { FromGateway, ToGateway } from './control/protocol.ts'
 import type { RequestLogMode } from './control/request-record.ts'
 import { ControlServer } from './control/server.ts'
+import { TlsListener } from './tls/listener.ts'
 import { bindPort, freeSocketPath } from './workers/bind-port.ts'
 import { ProxyServer } from './workers/proxy-server.ts'
 import { WorkerPool } from './workers/worker-pool.ts'
@@ -26,6 +29,8 @@ interface GatewayOptions {
   build: string
   log: Log
   clock: Clock
+  /** Port for TLS, which opens with the first certificate; 0 picks a free one. Default: none. */
+  tlsPort?: number | null
   /** How long requests in flight may continue after `shutdown`, in seconds. Default 30. */
   drainSeconds?: number
   /** How long to wait for a port that an exiting predecessor still uses. Default 0. */
@@ -39,6 +44,8 @@ interface GatewayOptions {
 export interface Gateway {
   host: string
   port: number
+  /** Null while there is no certificate. */
+  tlsPort: number | null
   /** Stops accepting, lets requests in flight finish (bounded), then exits. A second call has no effect. */
   shutdown(reason: string): void
   /** Resolves when it has shut down. */
@@ -64,6 +71,7 @@ class RunningGateway implements Gateway {
   readonly #control: ControlServer
   readonly #serving: ProxyServer
   readonly #workers: WorkerPool
+  readonly #tls: TlsListener | null
   readonly #timers: (() => void)[] = []
   #resolveClosed: () => void = () => {}
 
@@ -97,6 +105,7 @@ class RunningGateway implements Gateway {
     this.#server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
       this.#serving.accept(socket),
     )
+    this.#tls = this.#tlsListener()
     this.#control = this.#controlServer()
   }
 
@@ -107,6 +116,10 @@ class RunningGateway implements Gateway {
   get port(): number {
     const address = this.#server.address()
     return typeof address === 'object' && address ? address.port : this.#options.port
+  }
+
+  get tlsPort(): number | null {
+    return this.#tls?.port ?? null
   }
 
   async start(): Promise<void> {
@@ -133,6 +146,7 @@ class RunningGateway implements Gateway {
     // Close the control socket first, which removes its file, then the port: a successor that gets the port then
     // finds no old socket file and creates its own.
     this.#control.stopListening()
+    this.#tls?.close()
     const accepted = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#serving.drain(drainMs)
     this.#workers.drain()
@@ -163,6 +177,16 @@ class RunningGateway implements Gateway {
     this.#timers.push(every(clock, homeCheckMs, look))
   }
 
+  #tlsListener(): TlsListener | null {
+    const { tlsPort: port, ...options } = this.#options
+    if (port === undefined || port === null) return null
+    const accept = (socket: TLSSocket) => {
+      const address = plainAddress(socket.remoteAddress)
+      this.#serving.accept(socket, undefined, { address, proto: 'https' })
+    }
+    return new TlsListener({ ...options, port, accept })
+  }
+
   #controlServer(): ControlServer {
     const { build, log } = this.#options
     const events = {
@@ -181,7 +205,8 @@ class RunningGateway implements Gateway {
   }
 
   #hello(): FromGateway {
-    const { build, clockScale, processes = 1, requestLog = 'off', trustedProxies = [] } = this.#options
+    const { build, clockScale, processes = 1, requestLog = 'off' } = this.#options
+    const { trustedProxies = [], tlsPort = null } = this.#options
     const { host, port } = this
     return {
       type: 'hello',
@@ -193,11 +218,13 @@ class RunningGateway implements Gateway {
       processes,
       requestLog,
       trustedProxies,
+      tlsPort,
     }
   }
 
   #take(message: ToGateway): void {
     if (message.type === 'shutdown') this.shutdown('requested by the control plane')
+    else if (message.type === 'certificates') void this.#tls?.setCertificates(message.certificates)
     else if (message.type !== 'hello') this.#workers.take(message)
   }
 }

@@ -7,6 +7,7 @@ import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { RequestRecorder } from '../regions/machine/request-recorder.ts'
 import { Worker } from '../worker.ts'
 import { buildId, commandLine } from './build-id.ts'
+import { watchCertificateFile } from './certificate-file.ts'
 import type { Platform } from './platform.ts'
 import type { Measuring } from './telemetry/measurements.ts'
 
@@ -29,19 +30,7 @@ export async function keepGateway(
   reconciler: () => Reconciler | null,
 ): Promise<GatewayKeeper> {
   const { config, home, log, clock } = platform
-  const options = {
-    entry: [...commandLine, 'gateway'],
-    home: home.dir,
-    socketPath: home.gatewaySocket,
-    host: config.host,
-    clockScale: config.clockScale,
-    requestLog: config.requestLog,
-    trustedProxies: config.trustedProxies,
-    processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
-    build: buildId,
-    log,
-    clock,
-  }
+  const options = optionsOf(platform)
   const recorder = new RequestRecorder({ ...platform, masks: new LogMasks(platform.db, platform.secrets) })
   const first = await ensureGateway({ ...options, port: config.gatewayPort })
   const link = connectGateway({
@@ -72,6 +61,8 @@ export async function keepGateway(
     failed: (error) => log.error({ err: error }, 'the gateway could not be started; retrying'),
   })
   worker.start()
+  const certificates =
+    config.tls && watchCertificateFile(config.tls, { clock, log }, (all) => link.setCertificates(all))
   return {
     link,
     port: () => first.port,
@@ -79,6 +70,7 @@ export async function keepGateway(
     url: () => `http://${urlHost(first.host)}:${first.port}`,
     async close() {
       await worker.stop()
+      await certificates?.stop()
       link.close()
       await recorder.settled()
     },
@@ -98,6 +90,24 @@ function urlHost(host: string): string {
 function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host
+}
+
+function optionsOf({ config, home, log, clock }: Platform) {
+  return {
+    entry: [...commandLine, 'gateway'],
+    home: home.dir,
+    socketPath: home.gatewaySocket,
+    host: config.host,
+    clockScale: config.clockScale,
+    requestLog: config.requestLog,
+    trustedProxies: config.trustedProxies,
+    tlsPort: config.tls?.port ?? null,
+    // A TLS connection cannot move to another process.
+    processes: config.tls ? 1 : (config.gatewayProcesses ?? processesFor(availableParallelism())),
+    build: buildId,
+    log,
+    clock,
+  }
 }
 
 /** Console, API, `/mcp` and OAuth under the host of LONGSHORE_PUBLIC_URL; null without one. */

@@ -18,9 +18,7 @@ import { until } from '../until.ts'
 export const silent = createLog('test', 'silent')
 
 /** Runs after the test, last one first. */
-export function afterwards(cleanup: () => unknown): void {
-  onTestFinished(async () => void (await cleanup()))
-}
+export const afterwards = (cleanup: () => unknown) => onTestFinished(async () => void (await cleanup()))
 
 /** A folder for one installation, short enough for a socket path. */
 export async function temporaryHome(): Promise<string> {
@@ -93,6 +91,7 @@ export async function startGateway(
     drainSeconds?: number
     requestLog?: RequestLogMode
     trustedProxies?: readonly string[]
+    tlsPort?: number
     desired?: (id: string, n: number) => void
     /** Clock of the gateway; its control plane uses the machine's time. */
     clock?: TestClock
@@ -107,7 +106,7 @@ export async function startGateway(
     clockScale: options.clockScale ?? 1,
     build: 'b1',
     requestLog: options.requestLog ?? 'off',
-    trustedProxies: options.trustedProxies ?? [],
+    ...{ trustedProxies: options.trustedProxies ?? [], tlsPort: options.tlsPort ?? null },
     log: silent,
     clock: options.clock ?? systemClock,
     drainSeconds: options.drainSeconds ?? 1,

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../clock.ts'
 import { JsonLines, jsonLine } from '../../json-lines.ts'
 import type { Log } from '../../log.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
-import type { FromGateway, Route, ToGateway } from './protocol.ts'
+import type { Certificate, FromGateway, Route, ToGateway } from './protocol.ts'
 import type { RequestBatch } from './request-record.ts'
 
 export type GatewayHello = Extract<FromGateway, { type: 'hello' }>
@@ -49,6 +49,8 @@ export class GatewayLink {
   readonly #routes = new Map<string, Route>()
   /** Whether all routes have been set: before that, sending the list would make the gateway drop routes. */
   #knowsAll = false
+  /** Null until they are set: the gateway then keeps its own. */
+  #certificates: readonly Certificate[] | null = null
   #socket: Socket | null = null
   #up = false
   #retryMs = firstRetryMs
@@ -87,6 +89,12 @@ export class GatewayLink {
   /** Requests that wait for the first container of this function get 503 with this message. */
   startFailed(appEnvId: string, message: string): void {
     this.#send({ type: 'start-failed', appEnvId, message })
+  }
+
+  /** Sets the complete list of certificates; open connections keep theirs. */
+  setCertificates(certificates: readonly Certificate[]): void {
+    this.#certificates = certificates
+    this.#send({ type: 'certificates', certificates: [...certificates] })
   }
 
   /** Makes the gateway drain and exit. */
@@ -129,6 +137,7 @@ export class GatewayLink {
         this.#up = true
         this.#retryMs = firstRetryMs
         on.hello?.(message)
+        if (this.#certificates) this.setCertificates(this.#certificates)
         if (this.#knowsAll) this.#send({ type: 'routes', routes: [...this.#routes.values()] })
         on.up?.()
         return

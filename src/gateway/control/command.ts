@@ -23,6 +23,7 @@ export interface GatewaySettings {
   processes: number
   requestLog: RequestLogMode
   trustedProxies: readonly string[]
+  tlsPort: number | null
   /** A worker process, started by the first process. */
   member: boolean
 }
@@ -47,6 +48,7 @@ export function gatewayArguments(settings: Omit<GatewaySettings, 'member'>): str
     `--port-patience-ms=${settings.portPatienceMs}`,
     `--processes=${settings.processes}`,
     `--request-log=${settings.requestLog}`,
+    `--tls-port=${settings.tlsPort ?? ''}`,
     `--trusted-proxies=${settings.trustedProxies.join(',')}`,
   ]
 }
@@ -66,6 +68,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
       processes: text,
       'request-log': text,
       'trusted-proxies': text,
+      'tls-port': text,
       member: { type: 'boolean' },
     },
   })
@@ -80,6 +83,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
     processes: Number(values.processes ?? '1'),
     requestLog: (values['request-log'] ?? 'off') as RequestLogMode,
     trustedProxies: (values['trusted-proxies'] ?? '').split(',').filter((one) => one !== ''),
+    tlsPort: values['tls-port'] ? Number(values['tls-port']) : null,
     member: values.member ?? false,
   }
   if (!settings.home || !settings.socketPath || !settings.build) {

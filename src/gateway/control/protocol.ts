@@ -55,6 +55,16 @@ export interface FunctionScaling {
   maxScale: number
 }
 
+/** A certificate for the TLS port. */
+export interface Certificate {
+  /** Host names in lower case; `*.example.com` stands for one label. */
+  names: string[]
+  /** PEM: the certificate first, then those between it and the root. */
+  chain: string
+  /** PEM. */
+  key: string
+}
+
 export type ToGateway =
   /**
    * First line after connecting. A gateway of another build sends `hello`, then drains and exits. With `probe` it
@@ -68,6 +78,8 @@ export type ToGateway =
   | { type: 'route-gone'; appEnvId: string }
   /** A container failed to start; if the function has none, its waiting requests get 503 with this message. */
   | { type: 'start-failed'; appEnvId: string; message: string }
+  /** The complete list of certificates. */
+  | { type: 'certificates'; certificates: Certificate[] }
   /** Drain, then exit. */
   | { type: 'shutdown' }
 
@@ -83,6 +95,8 @@ export type FromGateway =
       requestLog: RequestLogMode
       /** Gateways of earlier versions lack it. */
       trustedProxies?: readonly string[]
+      /** The configured TLS port; null: none. Gateways of earlier versions lack it. */
+      tlsPort?: number | null
     }
   /** How many containers a function needs now. Level-triggered: sent on change and after each `routes`. */
   | { type: 'desired'; appEnvId: string; containers: number }

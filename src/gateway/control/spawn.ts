@@ -32,6 +32,8 @@ export interface EnsureGatewayOptions {
   requestLog?: RequestLogMode
   /** Default: none. */
   trustedProxies?: readonly string[]
+  /** Port for TLS; default: none. */
+  tlsPort?: number | null
   build: string
   log: Log
   clock?: Clock
@@ -77,6 +79,7 @@ function fits(hello: GatewayHello, options: EnsureGatewayOptions): boolean {
     hello.clockScale === options.clockScale &&
     hello.processes === (options.processes ?? 1) &&
     hello.requestLog === (options.requestLog ?? 'off') &&
+    (hello.tlsPort ?? null) === (options.tlsPort ?? null) &&
     (hello.trustedProxies ?? []).join() === (options.trustedProxies ?? []).join()
   )
 }
@@ -129,6 +132,7 @@ async function start(
     processes: 1,
     requestLog: 'off',
     trustedProxies: [],
+    tlsPort: null,
     ...options,
     portPatienceMs,
   })

@@ -170,7 +170,8 @@ export class ClientConnection implements RequestClient {
   #sweepUnread(nowMs: number): void {
     if (this.#deadline.isUnread(this.socket, nowMs)) {
       // A reset frees the buffers of the system. After a normal close, a response without a length would look complete.
-      this.socket.resetAndDestroy()
+      if ('encrypted' in this.socket) this.socket.destroy()
+      else this.socket.resetAndDestroy()
     } else if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard') {
       this.#deadline.lingerAfterWrites(nowMs)
     }
