@@ -65,7 +65,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'failed-run':
     'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
   'copy-waiting': 'It begins by itself; list-app-env-backups shows when it has.',
-  'alert-firing': 'what-changed shows what happened before; get-alert shows the values.',
+  'alert-firing': 'See in what-changed what happened before; get-alert shows the values.',
   stopped: ({ latest, kind, takesImagesOnly }) => {
     if (latest !== null) return 'Start it with start-app-env.'
     if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'
