@@ -48,6 +48,12 @@ export class UndoFixture {
     return confirm === undefined ? asked : by.call('undo-change', { entryId, confirm })
   }
 
+  async undoAsPerson(entryId: string): Promise<void> {
+    const { token } = this.platform.admin
+    const { status, text } = await this.platform.request('POST', '/audit/undo', { token, input: { entryId } })
+    if (status !== 200) throw new Error(text)
+  }
+
   /** The contact point of the world, with its secrets. */
   point(): Promise<Json> {
     return this.call('get-contact-point', { contactPointId: this.world.contactPointId, showSecrets: true })

@@ -16,6 +16,7 @@ const nouns: Readonly<Record<string, string>> = {
 
 /** Operations whose command cannot be derived from their id. */
 const exceptions: Readonly<Record<string, string>> = {
+  'rotate-contact-point-secret': 'contact-points rotate-secret',
   'propose-plan': 'approvals propose',
   'list-database-presets': 'databases presets',
   'get-logs': 'envs logs',

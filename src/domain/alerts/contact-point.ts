@@ -28,7 +28,7 @@ export const signingPrefix = 'whsec_'
 
 /** What the signing secrets of a contact point are sealed for. */
 export function signingName(contactPointId: string): string {
-  return `${contactPointId}/signing`
+  return `${contactPointId}/secret`
 }
 export type StoredContactPointConfig = Partial<Record<Field, string | string[]>>
 

@@ -48,9 +48,10 @@ export function lostEdges(value: string): { start: boolean; end: boolean } {
   return { start: edge.start.test(value), end: edge.end.test(value) }
 }
 
-export function isQuote(character: string | undefined): boolean {
-  return character !== undefined && removed.test(character)
-}
+const quote = `(?:${removed.source}|%2[27]|%60|%5c)`
+/** Quotes before and after a value, also percent-encoded. */
+export const quotesBefore = new RegExp(`${quote}*$`, 'i')
+export const quotesAfter = new RegExp(`^${quote}*`, 'i')
 
 /** What all spellings of a value have in common: the plain text of a line with any of them contains it. */
 export function plainValue(value: string): string {

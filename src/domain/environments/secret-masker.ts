@@ -1,7 +1,14 @@
 import { secretMask } from '../../contract/fields.ts'
 import { ansi, hasHidden, hidden } from '../../contract/hidden-characters.ts'
 import { cutMark } from './log-lines.ts'
-import { dependsOnQuotes, isQuote, located, type PlainText, plainLine } from './plain-text.ts'
+import {
+  dependsOnQuotes,
+  located,
+  type PlainText,
+  plainLine,
+  quotesAfter,
+  quotesBefore,
+} from './plain-text.ts'
 import { linesOf, type SecretForm, secretForms, shortestMasked } from './secret-forms.ts'
 
 /** Values beyond this many characters in all are not masked, so that no environment costs more than its share. */
@@ -184,11 +191,15 @@ function hide(hidden: FoundRange[], from: number, to: number, lost?: SecretForm[
   }
 }
 
+/** Characters of quotes at an end of a value. */
+const longestEdge = 64
+
 /** A range of the plain text in the line itself, with the quotes that belong to the value. */
 function asWritten({ from, to, lost }: FoundRange, plain: PlainText, line: string): Range {
   const range = { from: plain.from[from]!, to: plain.to[to - 1]! }
-  if (lost?.start) while (isQuote(line[range.from - 1])) range.from -= 1
-  if (lost?.end) while (isQuote(line[range.to])) range.to += 1
+  const before = line.slice(Math.max(0, range.from - longestEdge), range.from)
+  if (lost?.start) range.from -= quotesBefore.exec(before)![0].length
+  if (lost?.end) range.to += quotesAfter.exec(line.slice(range.to, range.to + longestEdge))![0].length
   return range
 }
 

@@ -29,6 +29,8 @@ const approvalRecord = recordReader<StoredApproval>(
   z.object({ approvalId: z.string(), accountId: z.string(), status: z.enum(approvalStatuses) }),
 )
 
+const sealedCalls = recordReader<{ calls: string }>('approvals', null, z.object({ calls: z.string() }))
+
 export async function insertApproval(
   tx: Tx,
   approval: StoredApproval,
@@ -42,7 +44,8 @@ export async function insertApproval(
       requester,
       request_hash: requestHash,
       created_at: approval.createdAt,
-      sealed,
+      // As JSON, as rotations of keys expect sealed values.
+      sealed: JSON.stringify({ calls: sealed }),
       ...columnsOf(approval),
     })
     .execute()
@@ -81,7 +84,7 @@ export async function findSealedCalls(tx: Tx, approvalId: string): Promise<strin
     .select('sealed')
     .where('approval_id', '=', approvalId)
     .executeTakeFirst()
-  return row?.sealed ?? ''
+  return row?.sealed ? sealedCalls.parse(row.sealed, approvalId).calls : ''
 }
 
 /** The approval that waits for the same request of the same requester. */

@@ -194,6 +194,12 @@ interface Wanted {
   scopes: readonly Scope[]
 }
 
+const wantedRecord = recordReader<Wanted>(
+  'oauth_grants',
+  null,
+  z.object({ at: z.string(), scopes: z.array(z.enum(allScopes as [Scope, ...Scope[]])) }),
+)
+
 /** Notes that the agent needs more scopes than it has. */
 export async function noteStepUp(tx: Tx, tokenId: string, wanted: Wanted): Promise<void> {
   await tx
@@ -223,7 +229,7 @@ export async function listGrantsOfClient(
   return rows.map((row) => ({
     ...grantOf(row),
     expiresAt: row.expires_at,
-    wanted: row.wanted === null ? null : (JSON.parse(row.wanted) as Wanted),
+    wanted: row.wanted === null ? null : wantedRecord.parse(row.wanted, row.token_id),
   }))
 }
 

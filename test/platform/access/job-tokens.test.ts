@@ -199,7 +199,10 @@ for (const [surface, open] of Object.entries(surfaces)) {
       expect((await ask('list-job-runs', { appEnvId })).answer.jobRuns).toMatchObject([{ jobRunId }])
       const second = await refusal('start-job-run', { appEnvId })
       expect(second.text).toContain('Limit of active runs reached')
-      const canceled = await ask('cancel-job-run', { jobRunId })
+      const canceled = await ask('cancel-job-run', {
+        jobRunId,
+        ...(surface === 'MCP' ? { confirm: jobRunId } : {}),
+      })
       expect(canceled.answer.jobRun).toMatchObject({ status: 'CANCELED' })
       const { revision, jobConfig } = await read()
       expect(jobConfig, 'overrides of a run change no settings').toEqual({ command: 'echo applied' })

@@ -79,7 +79,7 @@ it('shows who saved each pending change, and whose changes an apply puts in forc
     { name: 'MINE', by: admin.userId },
     { name: 'THEIRS', by: other.userId },
   ])
-  expect(dry.json.effects.join(' ')).toContain(`what ${other.userId} saved: zClouds, THEIRS`)
+  expect(dry.json.effects.join(' ')).toContain(`2 pending changes of ${other.userId} in force`)
   await admin.client.call(applyAppEnvChanges, { appEnvId })
   expect((await admin.client.call(getAppEnv, { appEnvId })).pendingChanges.deployPendingChanges).toEqual([])
 })

@@ -175,15 +175,17 @@ describe('undo-change by an agent', () => {
     expect(said.structured.undone).not.toEqual([])
     expect(await state()).toEqual(before)
     // The undo itself is an audit entry.
-    const again = await fixture.undo((await fixture.newest(object(), 'undo-change')).entryId)
-    expect(again.isError).toBe(false)
+    // By a person: the loop breaker asks when an agent sets a field back and forth for the third time.
+    await fixture.undoAsPerson((await fixture.newest(object(), 'undo-change')).entryId)
     expect(await state()).not.toEqual(before)
-    expect((await fixture.undo((await fixture.newest(object(), 'undo-change')).entryId)).isError).toBe(false)
+    await fixture.undoAsPerson((await fixture.newest(object(), 'undo-change')).entryId)
     expect(await state()).toEqual(before)
   })
 
   it('restores a list after a grant of full access, and reports a restored full access', async () => {
-    const { accountId, membershipId, appEnvId } = fixture.world
+    const { accountId, appEnvId } = fixture.world
+    // A member of its own: the loop breaker counts the changes of the tests above.
+    const { membershipId } = await fixture.platform.makeUser()
     await fixture.call('update-member-env-access', { accountId, membershipId, allowedAppEnvIds: [appEnvId] })
     const restricting = await fixture.newest(membershipId, 'update-member-env-access')
     await fixture.call('update-member-env-access', { accountId, membershipId, grantFullAccess: true })
@@ -191,10 +193,11 @@ describe('undo-change by an agent', () => {
     expect((await fixture.undo(restricting.entryId)).structured.details).toMatch(
       /Fields changed again since: .*Undo the later change first/,
     )
-    expect((await fixture.undo(granting.entryId)).isError).toBe(false)
+    await fixture.undoAsPerson(granting.entryId)
     expect(await fixture.call('get-member-env-access', { accountId, membershipId })).toMatchObject({
       allowedAppEnvIds: [appEnvId],
     })
-    expect((await fixture.undo(restricting.entryId)).text).toContain('FULL access again')
+    const { effects } = await fixture.call('undo-change', { entryId: restricting.entryId, dryRun: true })
+    expect((effects as string[]).join(' ')).toContain('FULL access')
   })
 })

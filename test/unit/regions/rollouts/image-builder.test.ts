@@ -26,6 +26,7 @@ function imageBuilder() {
     const wanted = {
       rollout: { rolloutId: `rol_${appEnvId}`, settings: { envVars: [] } },
       content: { type: 'BUILD', contentId: 'con_1', gitBranch: null },
+      app: {},
     } as unknown as RolloutView
     return builder.make({} as never, view, wanted, new AbortController().signal)
   }
