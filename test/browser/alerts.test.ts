@@ -66,7 +66,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByText('Delivered', { exact: true }).waitFor()
       const { event, url } = receiver.accepted[0]?.body ?? {}
       expect(event).toBe('test')
-      await page.goto(url)
+      await page.goto(url.replace(publicUrl, fixture.platform.apiUrl))
       await page.getByRole('heading', { name: 'Contact points' }).waitFor()
       receiver.answer = () => ({ status: 500 })
       await page.getByRole('button', { name: 'Send test to On call' }).click()

@@ -92,7 +92,7 @@ describe.skipIf(noBrowser !== null)(
       await page.getByText('No difference').waitFor()
       await page.getByLabel('After').fill('1')
       await page.getByRole('button', { name: 'Roll back to version 1' }).click()
-      await page.getByRole('dialog').getByText('with the saved settings').waitFor()
+      await page.getByRole('dialog').getByText('MODE').first().waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Deploy version 1' }).click()
       await expect.poll(async () => (await read()).currentVersion).toBe(1)
     })
