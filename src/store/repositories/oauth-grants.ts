@@ -194,12 +194,6 @@ interface Wanted {
   scopes: readonly Scope[]
 }
 
-const wantedRecord = recordReader<Wanted>(
-  'oauth_grants',
-  null,
-  z.object({ at: z.string(), scopes: z.array(z.enum(allScopes as [Scope, ...Scope[]])) }),
-)
-
 /** Notes that the agent needs more scopes than it has. */
 export async function noteStepUp(tx: Tx, tokenId: string, wanted: Wanted): Promise<void> {
   await tx
@@ -229,7 +223,7 @@ export async function listGrantsOfClient(
   return rows.map((row) => ({
     ...grantOf(row),
     expiresAt: row.expires_at,
-    wanted: row.wanted === null ? null : wantedRecord.parse(row.wanted, row.token_id),
+    wanted: row.wanted === null ? null : (secretRecord.parse(row.wanted, row.token_id) as Wanted),
   }))
 }
 
