@@ -23,6 +23,7 @@ const order = [
   'users',
   'audit',
   'policy',
+  'claims',
   'approvals',
   'contact-points',
   'alerts',

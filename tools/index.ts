@@ -2,6 +2,7 @@
 import type { Tool } from '../src/mcp/tools/define-tool.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
 import cancelJobRun from './cancel-job-run.ts'
+import claimAppEnv from './claim-app-env.ts'
 import createAlert from './create-alert.ts'
 import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
@@ -49,6 +50,7 @@ import probeFunction from './probe-function.ts'
 import proposePlan from './propose-plan.ts'
 import redeployAppEnv from './redeploy-app-env.ts'
 import refreshAlert from './refresh-alert.ts'
+import releaseAppEnv from './release-app-env.ts'
 import requestDeployStorageKey from './request-deploy-storage-key.ts'
 import requestSecret from './request-secret.ts'
 import restartAppEnv from './restart-app-env.ts'
@@ -129,6 +131,8 @@ export const tools: readonly Tool[] = [
   explainAccess,
   getPolicy,
   explainPolicy,
+  claimAppEnv,
+  releaseAppEnv,
   proposePlan,
   getApproval,
   listApprovals,

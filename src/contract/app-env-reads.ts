@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { host, pendingChanges } from './app-envs.ts'
+import { claim } from './claims.ts'
 import { environmentRef, environmentStatuses, id, isoTime, pagination } from './fields.ts'
 import { health } from './health.ts'
 import { operation } from './operation.ts'
@@ -45,6 +46,7 @@ export const getAppEnvStatus = operation({
     /** Null while it is not meant to run, and for jobs. */
     health: health.nullable(),
     pendingChanges,
+    claim: claim.nullable().describe('The agent or person that works on it'),
     hosts: z.array(host),
     /** While it moves with its volume: during `copy` and `start` no requests are served. */
     volumeMove: z.object({ region: z.string(), step: z.enum(['prepare', 'copy', 'start']) }).optional(),

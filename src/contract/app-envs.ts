@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { claim } from './claims.ts'
 import {
   accountId,
   appId,
@@ -162,6 +163,7 @@ const appEnv = z.object({
   autoscaling: autoscaling.nullable(),
   hosts: z.array(host),
   pendingChanges,
+  claim: claim.nullable(),
   changingRegion: z.boolean(),
   createdAt: isoTime,
   updatedAt: isoTime,
@@ -230,6 +232,7 @@ export const updateAppEnv = operation({
     'hosts',
     'pendingChanges',
     'changingRegion',
+    'claim',
     'createdAt',
     'updatedAt',
     'revision',

@@ -55,6 +55,8 @@ export const groupOfTool: Readonly<Record<string, string>> = {
   'explain-access': 'access',
   'get-policy': 'autonomy',
   'explain-policy': 'autonomy',
+  'claim-app-env': 'autonomy',
+  'release-app-env': 'autonomy',
   'propose-plan': 'access',
   'get-approval': 'access',
   'list-approvals': 'access',

@@ -8,6 +8,7 @@ import * as approvals from './approvals.ts'
 import * as apps from './apps.ts'
 import * as audit from './audit.ts'
 import * as backups from './backups.ts'
+import * as claims from './claims.ts'
 import * as contactPoints from './contact-points.ts'
 import * as databases from './databases.ts'
 import * as deployments from './deployments.ts'
@@ -97,6 +98,8 @@ export const operations: readonly Operation[] = [
   policy.updatePolicy,
   policy.explainPolicy,
   policy.replayPolicy,
+  claims.claimAppEnv,
+  claims.releaseAppEnv,
   approvals.proposePlan,
   approvals.getApproval,
   approvals.listApprovals,

@@ -66,6 +66,7 @@ import diagnoseAppEnv from './diagnosis/diagnose-app-env.ts'
 import diagnosisCauses from './diagnosis/diagnosis-causes.ts'
 import getAccountHealth from './diagnosis/get-account-health.ts'
 import whatChanged from './diagnosis/what-changed.ts'
+import claimAppEnv from './environments/claim-app-env.ts'
 import createAppEnv from './environments/create-app-env.ts'
 import deleteAppEnv from './environments/delete-app-env.ts'
 import getAppEnv from './environments/get-app-env.ts'
@@ -78,6 +79,7 @@ import getAppEnvStatus from './environments/get-app-env-status.ts'
 import getAppEnvUsage from './environments/get-app-env-usage.ts'
 import getLogs from './environments/get-logs.ts'
 import listAppEnvs from './environments/list-app-envs.ts'
+import releaseAppEnv from './environments/release-app-env.ts'
 import requestSecret from './environments/request-secret.ts'
 import restartAppEnv from './environments/restart-app-env.ts'
 import scaleAppEnvContainers from './environments/scale-app-env-containers.ts'
@@ -168,6 +170,7 @@ export const handlers: readonly Handler[] = [
   diagnosisCauses,
   getAccountHealth,
   whatChanged,
+  claimAppEnv,
   createAppEnv,
   deleteAppEnv,
   getAppEnv,
@@ -180,6 +183,7 @@ export const handlers: readonly Handler[] = [
   getAppEnvUsage,
   getLogs,
   listAppEnvs,
+  releaseAppEnv,
   requestSecret,
   restartAppEnv,
   scaleAppEnvContainers,

@@ -115,6 +115,7 @@ function fakeEnv(appEnvId: string): FakeEnv {
     autoscaling: null,
     hosts: [{ host: 'shop-prod.app.localhost', url: 'http://shop-prod.app.localhost:4480', kind: 'http' }],
     pendingChanges: { hasBuildChanges: false, hasDeployChanges: false, deployPendingChanges: [] },
+    claim: null,
     changingRegion: false,
     createdAt: '2026-11-01T00:00:00.000Z',
     updatedAt: '2026-11-01T00:00:00.000Z',

@@ -27,7 +27,8 @@ export async function localAgentToken(home: string, url: string): Promise<string
     return token
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    await admin.call(revokeUserToken, { tokenId })
+    // Nothing uses it; if this fails, it stays in the list of tokens.
+    await admin.call(revokeUserToken, { tokenId }).catch(() => {})
     return read(file)
   } finally {
     await rm(draft, { force: true })

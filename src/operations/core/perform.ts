@@ -2,6 +2,7 @@ import type { Impact } from '../../contract/impact.ts'
 import type { Target } from './access-targets.ts'
 import { backAndForth } from './back-and-forth.ts'
 import type { Call } from './call.ts'
+import { checkClaims } from './claim-check.ts'
 import type { Context, Handler, Outcome } from './handler.ts'
 import { completeImpact, type IsUndoable } from './impact.ts'
 import { type PolicyGate, withLoop } from './policy-gate.ts'
@@ -38,13 +39,15 @@ export async function decided(
 ): Promise<Ruling> {
   const impact: Impact = await completeImpact(context, target, outcome, isUndoable)
   const policies = await gate.decide(context, call, target, { outcome, impact })
-  const ruling = withLoop(policies, await backAndForth(context, outcome.change))
+  const loop = withLoop(policies, await backAndForth(context, outcome.change))
+  const claims = await checkClaims(context, impact.environments)
+  const ruling = { ...loop, warnings: [...loop.warnings, ...claims] }
   trace.ruling = ruling
   if (!call.dryRun) await gate.require(ruling, context, call)
   return ruling
 }
 
-/** Budgets beyond their soft limit are named in the answer too. */
+/** Budgets beyond their soft limit, and claims, are named in the answer too. */
 export function withWarnings(answer: unknown, { warnings }: Ruling): unknown {
   return warnings.length === 0 ? answer : { ...(answer as object), policyWarnings: warnings }
 }

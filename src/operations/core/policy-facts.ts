@@ -34,17 +34,22 @@ export async function policyCallOf(
   }
 }
 
-function policyCallerOf(caller: Caller, call: Call, { membership }: AnyTarget): PolicyCaller {
+/** What budgets and claims know an agent by: a name that only the agent itself gives would make it a new agent at will. */
+export function agentKeyOf(caller: Caller): string | null {
   const { actor, token } = caller
   const owner = caller.kind === 'user' ? caller.userId : caller.appEnvId
+  return actor === 'agent' ? `${owner} ${token.agent ?? token.tokenId}` : null
+}
+
+function policyCallerOf(caller: Caller, call: Call, { membership }: AnyTarget): PolicyCaller {
+  const { actor, token } = caller
   return {
     kind: actor,
     userId: caller.kind === 'user' ? caller.userId : null,
     membershipId: membership?.membershipId ?? null,
     tokenId: token.tokenId || null,
     agent: originOf(caller, call).agent,
-    // A name that only the agent itself gives would make it a new agent at will.
-    agentKey: actor === 'agent' ? `${owner} ${token.agent ?? token.tokenId}` : null,
+    agentKey: agentKeyOf(caller),
     surface: call.surface,
   }
 }

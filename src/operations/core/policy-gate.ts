@@ -1,4 +1,5 @@
 import type { Impact } from '../../contract/impact.ts'
+import { operations } from '../../contract/index.ts'
 import type { PolicyContent } from '../../contract/policy.ts'
 import { chargesOf, withUnits } from '../../domain/policy/budgets.ts'
 import { type PolicyCall, successKey } from '../../domain/policy/call.ts'
@@ -9,6 +10,7 @@ import {
   decide,
   loopDecision,
 } from '../../domain/policy/decide.ts'
+import { problemOf } from '../../domain/policy/validate.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { findPolicy, findUsage, saveUsage } from '../../store/repositories/policies.ts'
@@ -38,6 +40,12 @@ export class PolicyGate {
   readonly #compiled = new Map<string, { revision: number; policy: CompiledPolicy }>()
 
   constructor(platform: PolicyContent | null) {
+    const found = platform && problemOf(platform, { operations, members: null, tokens: null })
+    if (found) {
+      throw new AppError('invalid', 'Configuration cannot be used', {
+        details: `LONGSHORE_CONFIG: policy.${found.place}: ${found.problem}`,
+      })
+    }
     this.#platform = platform && compilePolicy(platform)
   }
 

@@ -2,8 +2,10 @@ import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.t
 import { buildCauses } from '../../domain/diagnosis/build.ts'
 import { failureFinding } from '../../domain/diagnosis/diagnose.ts'
 import { startCauses } from '../../domain/diagnosis/start.ts'
+import { findClaim } from '../../store/repositories/claims.ts'
 import { findContent, findRollout, listLivePods } from '../../store/repositories/rollouts.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { claimShown } from '../core/claim-check.ts'
 import { type AfterRead, type Context, handler } from '../core/handler.ts'
 import { loadFacts } from '../diagnosis/load-facts.ts'
 import { readHealth } from './read-health.ts'
@@ -29,6 +31,7 @@ export default handler(getAppEnvStatus, async (context, _input, target) => {
       containers: containerCounts(environment, app, pods),
       health,
       pendingChanges: await pendingWithAuthors(context, environment),
+      claim: claimShown(await findClaim(context.tx, environment.appEnvId, context.now)),
       hosts: context.installation.hosts(environment, await servedApp(context, environment, app)),
       ...(environment.volumeMove && {
         volumeMove: { region: environment.region, step: environment.volumeMove.step },

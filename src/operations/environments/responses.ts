@@ -15,11 +15,13 @@ import { effectiveHealthCheck, hasHealthCheck } from '../../domain/environments/
 import { pendingChangesOf, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { effectiveFunctionConfig } from '../../domain/functions/config.ts'
 import { effectiveJobConfigOf, platformJobConfig, withoutEmpty } from '../../domain/jobs/config.ts'
+import { findClaim } from '../../store/repositories/claims.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { listAuthors } from '../../store/repositories/pending-authors.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
 import { openDatabaseSecrets, openVariable } from '../../store/secrets/opened.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
+import { claimShown } from '../core/claim-check.ts'
 import type { Context } from '../core/handler.ts'
 
 /** Response of operations that act on an environment (docs/interface.md#responses-of-actions). */
@@ -97,8 +99,7 @@ export async function appEnvResponse(
   const { saved, appEnvId, appId, accountId, labels } = environment
   return {
     ...{ appEnvId, appId, accountId },
-    name: environment.name,
-    slug: environment.slug,
+    ...{ name: environment.name, slug: environment.slug },
     region: environment.region,
     status: environment.status,
     currentVersion: environment.currentVersion,
@@ -139,6 +140,7 @@ export async function appEnvResponse(
       decrypt ? databaseSecrets(context, environment) : undefined,
     ),
     pendingChanges: await pendingWithAuthors(context, environment),
+    claim: claimShown(await findClaim(context.tx, appEnvId, context.now)),
     changingRegion: environment.changingRegion,
     createdAt: environment.createdAt,
     updatedAt: environment.updatedAt,

@@ -37,6 +37,7 @@ import { pendingAuthors } from './071-pending-authors.ts'
 import { tokenAccess } from './072-token-access.ts'
 import { policies } from './073-policies.ts'
 import { failedWrites } from './074-failed-writes.ts'
+import { claims } from './075-claims.ts'
 import { approvals } from './080-approvals.ts'
 import type { Migration } from './migration.ts'
 
@@ -80,5 +81,6 @@ export const migrations: readonly Migration[] = [
   tokenAccess,
   policies,
   failedWrites,
+  claims,
   approvals,
 ]

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { policyContent } from '../../../src/contract/policy.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 
 let platform: TestPlatform
@@ -259,5 +260,33 @@ describe('explain-policy', () => {
     expect((await explain(call, readOnly)).json).toMatchObject({ effect: 'deny', impact: null })
     expect((await explain({ operation: 'list-apps', input: {} })).status).toBe(400)
     expect((await ask('GET', '/app-env', { input: { appEnvId } })).status).toBe(200)
+  })
+})
+
+describe('the policy of the platform', () => {
+  it('applies to every account, which can only tighten it; one that cannot match stops the start', async () => {
+    const policy = policyContent.parse({
+      rules: [{ id: 'platform-rule', effect: 'deny', who: agents, on: { operations: ['delete-app-env'] } }],
+    })
+    const own = await TestPlatform.start({ reconciles: false, policy })
+    const { appEnvId } = await own.makeEnvironment()
+    const { token } = own.admin
+    const request = (method: string, pathname: string, input: Record<string, unknown>, by = token) =>
+      own.request(method, pathname, { token: by, input })
+    const made = await request('POST', '/user/tokens', { name: 'agent', kind: 'agent' })
+    const loosened = { accountId: own.accountId, mode: 'observe', rules: [{ id: 'all', effect: 'allow' }] }
+    expect((await request('PUT', '/policy', loosened)).status).toBe(200)
+    const refused = await request('DELETE', '/app-env', { appEnvId }, made.json.token)
+    expect([refused.status, refused.json.details]).toEqual([403, expect.stringContaining('platform-rule')])
+    expect((await request('GET', '/policy', { accountId: own.accountId })).json.platform.rules).toHaveLength(
+      1,
+    )
+    await own.close()
+    const wrong = policyContent.parse({
+      rules: [{ id: 'a', effect: 'deny', on: { operations: ['delete-nothing'] } }],
+    })
+    await expect(TestPlatform.start({ reconciles: false, policy: wrong })).rejects.toMatchObject({
+      details: expect.stringContaining('policy.rules[0].on.operations[0]'),
+    })
   })
 })

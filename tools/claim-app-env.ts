@@ -1,0 +1,16 @@
+import { claimAppEnv } from '../src/contract/claims.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: claimAppEnv,
+  group: 'autonomy',
+  title: 'Claim environment',
+  description:
+    'Claims an environment for a time, at most an hour: the writes of other agents get 409. Claiming again extends it.',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  unlistedInputs: ['dryRun'],
+  checks: [environmentAccessible],
+  namesEnvironment: true,
+  point: ({ claim }, _input, envName) => `${envName} is claimed until ${claim.until}.`,
+})
