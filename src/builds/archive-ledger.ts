@@ -1,4 +1,7 @@
 import { EngineFailure } from '../engines/engine.ts'
+import { type EntryKind, type LinkCopy, linkCopies, targetOf } from './link-copies.ts'
+
+export type { EntryKind } from './link-copies.ts'
 
 /** Limits of an unpacked archive. */
 export interface ArchiveLimits {
@@ -21,8 +24,6 @@ export const archiveLimits: ArchiveLimits = {
   ratioFloorBytes: 1024 ** 2,
   maxOverheadBytes: 128 * 1024 ** 2,
 }
-
-export type EntryKind = 'file' | 'directory'
 
 export interface PlacedEntry {
   /** Relative to the target folder, separated by `/`, without `.` and `..`. */
@@ -53,6 +54,8 @@ export class ArchiveLedger {
   readonly #limits: ArchiveLimits
   readonly #compressedBytes: number
   readonly #paths = new Map<string, EntryKind>()
+  readonly #sizes = new Map<string, number>()
+  readonly #links = new Map<string, string>()
   #headers = 0
   #outputBytes = 0
   files = 0
@@ -80,14 +83,56 @@ export class ArchiveLedger {
       this.#refuseOutput(this.fileBytes)
     }
     if (segments.length === 0) {
-      if (kind === 'file') throw badArchive(`The entry ${quoted(name)} has no file name.`)
+      if (kind !== 'directory') throw badArchive(`The entry ${quoted(name)} has no file name.`)
       return null
     }
-    const newDirectories = this.#takeDirectories(name, kind === 'file' ? segments.slice(0, -1) : segments)
+    const newDirectories = this.#takeDirectories(
+      name,
+      kind === 'directory' ? segments : segments.slice(0, -1),
+    )
     const path = segments.join('/')
-    if (kind === 'file') this.#takeFile(name, path)
+    if (kind !== 'directory') this.#takeFile(name, path, kind)
+    if (kind === 'file') this.#sizes.set(path, size)
     this.refuseEntryCount(this.#paths.size)
     return { path, newDirectories }
+  }
+
+  /** Registers a symbolic link, whose target must lie in the archive. Copies take its place; its folder is new now. */
+  placeLink(name: string, target: string): PlacedEntry {
+    const placed = this.place(name, 'link', 0)
+    if (
+      !placed ||
+      controlCharacter.test(target) ||
+      target.includes('\\') ||
+      targetOf(placed.path, target) === null
+    )
+      throw badArchive(
+        `${quoted(name)} is a symbolic link that leads out of the source. Remove it, or pack what it points to.`,
+      )
+    this.#links.set(placed.path, target)
+    return placed
+  }
+
+  /** Copies that take the place of the links; called once, when every entry is registered. */
+  copyLinks(): { copies: { from: string; kind: EntryKind; placed: PlacedEntry }[]; leftOut: string[] } {
+    const copies: { from: string; kind: EntryKind; placed: PlacedEntry }[] = []
+    const leftOut: string[] = []
+    for (const { to, from, kind } of [...this.#countedLinks()]) {
+      if (this.#paths.get(to) === 'link') this.#paths.delete(to)
+      const placed = from === null ? null : this.place(to, kind, this.#sizes.get(from) ?? 0)
+      if (placed && from !== null) copies.push({ from, kind, placed })
+      else leftOut.push(to)
+    }
+    return { copies, leftOut }
+  }
+
+  /** Folders that link to each other can stand for any number of files. */
+  *#countedLinks(): Generator<LinkCopy> {
+    let count = this.#headers
+    for (const copy of linkCopies(this.#paths, this.#links)) {
+      this.refuseEntryCount(++count)
+      yield copy
+    }
   }
 
   /** Checks the number of entries, also for a count that an archive declares up front. */
@@ -129,6 +174,7 @@ export class ArchiveLedger {
     for (let length = 1; length <= segments.length; length += 1) {
       const path = segments.slice(0, length).join('/')
       const taken = this.#paths.get(path)
+      if (taken === 'link') throw badArchive(`${quoted(name)} is below the symbolic link ${quoted(path)}.`)
       if (taken === 'file') throw badArchive(`${quoted(name)} uses the file ${quoted(path)} as a folder.`)
       if (taken === undefined) {
         this.#paths.set(path, 'directory')
@@ -138,11 +184,11 @@ export class ArchiveLedger {
     return made
   }
 
-  #takeFile(name: string, path: string): void {
+  #takeFile(name: string, path: string, kind: EntryKind): void {
     const taken = this.#paths.get(path)
     if (taken === 'directory') throw badArchive(`${quoted(name)} is both a file and a folder.`)
-    if (taken === 'file') throw badArchive(`The archive holds ${quoted(name)} twice. Pack each file once.`)
-    this.#paths.set(path, 'file')
+    if (taken !== undefined) throw badArchive(`The archive holds ${quoted(name)} twice. Pack each file once.`)
+    this.#paths.set(path, kind)
   }
 }
 

@@ -2,12 +2,15 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { counted, readableBytes } from '../amounts.ts'
 import { type Clock, timestamp } from '../clock.ts'
+import { commitVariables } from '../domain/apps/commit-variables.ts'
 import { generatesDockerfile } from '../domain/apps/presets.ts'
 import { withoutStaticServer } from '../domain/apps/static-server.ts'
 import { type BuiltImage, type Engine, EngineFailure, type EngineLogLine } from '../engines/engine.ts'
 import { chooseDockerfile } from './choose-dockerfile.ts'
 import type { BuildSource, ContentToBuild } from './content.ts'
 import { fetchGit } from './fetch-git.ts'
+import { sourceNotes } from './source-notes.ts'
+import type { SourceWriter } from './source-writer.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
 /** The result of `buildContent`. */
@@ -84,10 +87,11 @@ async function unpackAndBuild(
   }
   const startedMs = clock.monotonicMs()
   const contextDir = options.content.contextDir ?? '.'
-  const { sourceDir, gitCommitId } = await bringSource(options, workDir, contextDir, say, signal)
+  const { sourceDir, gitCommitId, found } = await bringSource(options, workDir, contextDir, say, signal)
   if (sourceDir !== path.join(workDir, 'source')) {
     say(`The source is in the folder ${path.basename(sourceDir)}`)
   }
+  for (const line of await sourceNotes(sourceDir, found)) say(line)
   const { preset, ...content } = options.content
   const chosen = await chooseDockerfile({
     sourceDir,
@@ -100,7 +104,17 @@ async function unpackAndBuild(
   })
   say(chosen.logLine)
   const dockerfilePath = content.dockerfilePath ?? 'Dockerfile'
-  const spec = { ...content, contextDir, dockerfilePath, sourceDir, dockerfileContent: chosen.content }
+  const gitBranch = options.source.kind === 'git' ? options.source.branch : null
+  const commit = commitVariables({ gitCommitId: gitCommitId ?? content.gitCommitId ?? null, gitBranch })
+  const buildArgs = { ...commit, ...content.buildArgs }
+  const spec = {
+    ...content,
+    buildArgs,
+    contextDir,
+    dockerfilePath,
+    sourceDir,
+    dockerfileContent: chosen.content,
+  }
   const { image } = await engine.build(spec, onLog, signal)
   say(`Built in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s`)
   return { image, gitCommitId }
@@ -113,7 +127,7 @@ async function bringSource(
   contextDir: string,
   say: (text: string) => void,
   signal: AbortSignal,
-): Promise<{ sourceDir: string; gitCommitId: string | null }> {
+): Promise<{ sourceDir: string; gitCommitId: string | null; found?: SourceWriter['found'] }> {
   const { source, clock, gitBaseUrl, content } = options
   const into = path.join(workDir, 'source')
   if (source.kind === 'git') {
@@ -122,7 +136,7 @@ async function bringSource(
     say(`Commit ${commitId}`)
     const unpacked = await unpackArchive({ file, extension: '.tgz', into, dockerfile: null, signal })
     say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
-    return { sourceDir: unpacked.sourceDir, gitCommitId: commitId }
+    return { ...unpacked, gitCommitId: commitId }
   }
   say('Unpacking the upload')
   const inContext = (name: string) => path.posix.join(contextDir, name)
@@ -139,5 +153,5 @@ async function bringSource(
     signal,
   })
   say(`Unpacked ${counted(unpacked.files, 'file')}, ${readableBytes(unpacked.bytes)}`)
-  return { sourceDir: unpacked.sourceDir, gitCommitId: null }
+  return { ...unpacked, gitCommitId: null }
 }

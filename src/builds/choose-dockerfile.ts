@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises'
+import { lstat, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { DockerPreset } from '../contract/fields.ts'
 import { detectPreset } from '../domain/apps/detect-preset.ts'
@@ -43,7 +43,8 @@ export async function chooseDockerfile(options: {
     return { content, logLine: `Building with a Dockerfile generated for ${preset}:\n${shown(content)}` }
   }
   const place = options.contextDir === '.' ? file : path.posix.join(options.contextDir, file)
-  throw missing(place, preset, options.dockerfilePath === null ? await detected(context) : null)
+  const other = await otherDockerfile(options.sourceDir, path.basename(file))
+  throw missing(place, preset, other ?? (options.dockerfilePath === null ? await detected(context) : null))
 }
 
 async function generate(
@@ -65,6 +66,17 @@ async function generate(
   }
 }
 
+/** Where the source has such a file, in its root or one folder below. */
+async function otherDockerfile(sourceDir: string, name: string): Promise<string | null> {
+  const entries = await readdir(sourceDir, { withFileTypes: true }).catch(() => [])
+  const folders = ['.', ...entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)]
+  for (const folder of folders) {
+    if (await lstat(path.join(sourceDir, folder, name)).catch(() => null))
+      return `contextDir ${JSON.stringify(folder)} (there is ${JSON.stringify(path.posix.join(folder, name))})`
+  }
+  return null
+}
+
 /** The preset that the source needs, for advice. */
 async function detected(context: string): Promise<string | null> {
   const found = await readSourceFacts(context).then(detectPreset, () => null)
@@ -76,7 +88,7 @@ function missing(file: string, preset: DockerPreset, fitting: string | null): En
     ? 'Functions need their own Dockerfile (F6): presets do not generate one for them.'
     : `The ${preset} preset generates none.`
   const advice =
-    fitting !== null && isRegularApp(preset)
+    fitting !== null && (isRegularApp(preset) || fitting.startsWith('contextDir'))
       ? `Set ${fitting} with update-app, then call redeploy-app-env; or add a Dockerfile.`
       : 'Add one, or set dockerfilePath, contextDir or customDockerfileContent with update-app.'
   return new EngineFailure(

@@ -12,6 +12,8 @@ export interface ContentToBuild {
   dockerfileContent: string | null
   preset: DockerPreset
   buildArgs: Record<string, string>
+  /** The commit that an upload was made from, if it was given. */
+  gitCommitId?: string | null
   secretBuildArgs: readonly string[]
   /** The image needs no CMD or ENTRYPOINT. */
   runsCommands?: boolean

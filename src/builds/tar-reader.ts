@@ -8,6 +8,8 @@ export interface TarHeader {
   /** Bytes of content; never negative. */
   size: number
   mode: number
+  /** Target of a link. */
+  link: string
   isSparse: boolean
 }
 
@@ -32,6 +34,7 @@ const zeros = Buffer.alloc(blockBytes)
 export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<TarEntry> {
   const bytes = new ByteReader(source)
   let longName: string | null = null
+  let longLink: string | null = null
   let records: ReadonlyMap<string, string> = new Map()
   let extending = 0
   for (let block = await bytes.block(); block !== null; block = await bytes.block()) {
@@ -45,12 +48,14 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
         throw badArchive(`An entry of the archive has more than ${mostExtending} extended headers.`)
       const text = await extendedHeader(bytes, header)
       if (header.type === 'L') longName = text.toString().replace(/\0.*$/s, '')
+      if (header.type === 'K') longLink = text.toString().replace(/\0.*$/s, '')
       if (header.type === 'x') records = decodeRecords(text)
       if (header.type === 'g') refuseGlobal(decodeRecords(text))
       continue
     }
-    applyExtended(header, longName, records)
+    applyExtended(header, { name: longName, link: longLink }, records)
     longName = null
+    longLink = null
     records = new Map()
     extending = 0
     // A folder has no content, whatever size its header gives (POSIX).
@@ -64,10 +69,11 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
 
 function applyExtended(
   header: TarHeader,
-  longName: string | null,
+  long: { name: string | null; link: string | null },
   records: ReadonlyMap<string, string>,
 ): void {
-  header.name = records.get('path') ?? longName ?? header.name
+  header.name = records.get('path') ?? long.name ?? header.name
+  header.link = records.get('linkpath') ?? long.link ?? header.link
   header.isSparse = [...records.keys()].some((key) => key.startsWith('GNU.sparse.'))
   const size = records.get('size')
   if (size === undefined) return
@@ -131,6 +137,7 @@ function decodeHeader(block: Buffer): TarHeader {
     type: block[156] === 0 ? '0' : String.fromCharCode(block[156]!),
     size,
     mode: octal(block, 100, 8) ?? 0o644,
+    link: textAt(block, 157, 100),
     isSparse: false,
   }
 }

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { ArchiveLedger, type ArchiveLimits, archiveLimits, badArchive } from './archive-ledger.ts'
-import { createSourceWriter } from './source-writer.ts'
+import { createSourceWriter, type SourceWriter } from './source-writer.ts'
 import { unpackTar } from './unpack-tar.ts'
 import { unpackZip } from './unpack-zip.ts'
 
@@ -29,11 +29,13 @@ interface Unpacked {
   bytes: number
   /** `into`, or its only folder if the Dockerfile is in that folder. */
   sourceDir: string
+  /** Absent if there is nothing to say. */
+  found?: SourceWriter['found']
 }
 
 /**
- * Unpacks an uploaded archive without links, devices or paths outside; all names and sizes are checked before the
- * first file is written. Throws `EngineFailure('bad archive')`, the signal's reason when aborted, or
+ * Unpacks an uploaded archive: no devices, no paths outside, copies in place of links. All names and sizes are checked before
+ * the first file is written. Throws `EngineFailure('bad archive')`, the signal's reason when aborted, or
  * `AppError('unavailable')` if the disk is full.
  */
 export async function unpackArchive(options: UnpackOptions): Promise<Unpacked> {
@@ -46,13 +48,20 @@ export async function unpackArchive(options: UnpackOptions): Promise<Unpacked> {
   await mkdir(into)
   try {
     const unpack = extension === '.zip' ? unpackZip : unpackTar
-    await unpack(file, ledger, createSourceWriter(into), signal)
+    const writer = createSourceWriter(into)
+    await unpack(file, ledger, writer, signal)
     signal.throwIfAborted()
     if (ledger.files === 0) throw badArchive('The archive holds no files.')
     const dockerfile = options.dockerfile === undefined ? 'Dockerfile' : options.dockerfile
     const sourceDir =
       dockerfile === null ? into : await sourceRoot(into, [dockerfile, ...(options.landmarks ?? [])])
-    return { entries: ledger.entries, files: ledger.files, bytes: ledger.fileBytes, sourceDir }
+    return {
+      entries: ledger.entries,
+      files: ledger.files,
+      bytes: ledger.fileBytes,
+      sourceDir,
+      ...(hasNotes(writer) && { found: writer.found }),
+    }
   } catch (error) {
     await rm(into, { recursive: true, force: true })
     throw signal.aborted ? signal.reason : error
@@ -94,11 +103,21 @@ async function sourceRoot(into: string, landmarks: readonly string[]): Promise<s
   const holdsOne = async (folder: string) =>
     (await Promise.all(landmarks.map((name) => isFile(path.join(folder, name))))).includes(true)
   if (await holdsOne(into)) return into
-  const top = await readdir(into, { withFileTypes: true })
+  const all = await readdir(into, { withFileTypes: true })
+  const top = all.filter(({ name }) => !isClutter(name))
   const only = top[0]
   if (top.length !== 1 || !only?.isDirectory()) return into
   const inner = path.join(into, only.name)
   return (await holdsOne(inner)) ? inner : into
+}
+
+function hasNotes({ found }: SourceWriter): boolean {
+  return found.lfsPointers.length + found.linksLeftOut.length > 0
+}
+
+/** What macOS puts beside a folder. */
+function isClutter(name: string): boolean {
+  return name === '.DS_Store' || name === '__MACOSX' || name.startsWith('._')
 }
 
 async function isFile(file: string): Promise<boolean> {

@@ -42,10 +42,15 @@ async function unpackOpened(
     file,
     async ({ header }) => {
       const kind = kindOf(header)
-      items.push({ kind, placed: ledger.place(header.name, kind, header.size) })
+      const placed =
+        kind === 'link'
+          ? ledger.placeLink(header.name, header.link)
+          : ledger.place(header.name, kind, header.size)
+      items.push({ kind, placed })
     },
     { signal, onOutput: (bytes) => ledger.countOutput(bytes) },
   )
+  const links = ledger.copyLinks()
   const toWrite = items.values()
   await eachEntry(
     file,
@@ -56,6 +61,7 @@ async function unpackOpened(
     },
     { signal, onOutput: () => {} },
   )
+  await writer.links(links, signal)
 }
 
 async function eachEntry(
@@ -108,7 +114,7 @@ function kindOf(header: TarHeader): EntryKind {
       if (header.size > 0) throw badArchive(`${name} is both a file and a folder.`)
       return 'directory'
     case '2':
-      throw badArchive(`${name} is a symbolic link. Links are refused: pack what it points to (tar -h).`)
+      return 'link'
     case '1':
       throw badArchive(`${name} is a hard link. Links are refused: pack a copy (tar --hard-dereference).`)
     case '3':

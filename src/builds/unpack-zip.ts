@@ -3,7 +3,7 @@ import zlib from 'node:zlib'
 import yauzl, { type Entry, type LocalFileHeader, type ZipFile } from 'yauzl'
 import { EngineFailure } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
-import { type ArchiveLedger, badArchive, type PlacedEntry, quoted } from './archive-ledger.ts'
+import { type ArchiveLedger, badArchive, type EntryKind, type PlacedEntry, quoted } from './archive-ledger.ts'
 import type { SourceWriter } from './source-writer.ts'
 
 /** The part of an entry that is kept between the two passes: small, whatever the central directory contains. */
@@ -21,11 +21,15 @@ interface ZipItem {
   headerStart: number
 }
 
+type Unplaced = Omit<ZipItem, 'placed'>
+
 const encryptedFlag = 0x1
 const sizesFollowFlag = 0x8
 const zip64Marker = 0xffffffff
 /** Bytes of the extra fields of an entry: times, owners and a name of up to 2 KiB. The library makes an object of each. */
 const mostExtra = 4 * 1024
+/** As the longest path in Linux. */
+const mostLinkBytes = 4 * 1024
 
 /**
  * Unpacks a zip in two passes: the first checks every entry (names, types, both headers, overlaps), the second writes
@@ -46,10 +50,12 @@ export async function unpackZip(
     })
     try {
       const items = await readDirectory(zip, ledger, signal)
+      const links = ledger.copyLinks()
       for (const item of items) {
         signal.throwIfAborted()
         await writeItem(zip, item, ledger, writer)
       }
+      await writer.links(links, signal)
     } finally {
       zip.close()
     }
@@ -82,7 +88,8 @@ async function checkEntry(zip: ZipFile, entry: Entry, ledger: ArchiveLedger): Pr
     throw badArchive(`The entry ${quoted(raw.toString('latin1'))} has a control character in its name.`)
   }
   const name = yauzl.getFileNameLowLevel(entry.generalPurposeBitFlag, raw, entry.extraFields, true)
-  const isFile = kindOf(entry, name) === 'file'
+  const kind = kindOf(entry, name)
+  const isFile = kind === 'file'
   if (entry.extraFieldLength > mostExtra)
     throw badArchive(`${quoted(name)} has more than 4 KiB of extra fields. Pack the source again.`)
   if (entry.isEncrypted()) {
@@ -95,11 +102,17 @@ async function checkEntry(zip: ZipFile, entry: Entry, ledger: ArchiveLedger): Pr
   if (contradicts(entry, local)) {
     throw badArchive(`The two headers of ${quoted(name)} contradict each other. Pack the source again.`)
   }
-  const placed = ledger.place(name, isFile ? 'file' : 'directory', entry.uncompressedSize)
-  if (!placed) return null
+  const item = itemOf(entry, local, name, isFile)
+  const placed =
+    kind === 'link'
+      ? ledger.placeLink(name, await linkTarget(zip, item, ledger))
+      : ledger.place(name, kind, entry.uncompressedSize)
+  return placed && { ...item, placed }
+}
+
+function itemOf(entry: Entry, local: LocalFileHeader, name: string, isFile: boolean): Unplaced {
   return {
     name,
-    placed,
     isFile,
     executable: (unixMode(entry) & 0o111) !== 0,
     deflated: entry.compressionMethod === 8,
@@ -116,13 +129,13 @@ function unixMode(entry: Entry): number {
   return entry.externalFileAttributes >>> 16
 }
 
-function kindOf(entry: Entry, name: string): 'file' | 'directory' {
+function kindOf(entry: Entry, name: string): EntryKind {
   const type = unixMode(entry) & 0o170000
   const isFolderName = name.endsWith('/')
   if (type === 0o120000) {
-    throw badArchive(
-      `${quoted(name)} is a symbolic link. Links are refused: pack what it points to (zip without -y).`,
-    )
+    if (entry.uncompressedSize > mostLinkBytes)
+      throw badArchive(`${quoted(name)} is a link of an invalid size.`)
+    return 'link'
   }
   if (type !== 0 && type !== 0o100000 && type !== 0o040000) {
     throw badArchive(`${quoted(name)} is a device, pipe or socket. Only files and folders can be uploaded.`)
@@ -168,7 +181,14 @@ async function writeItem(zip: ZipFile, item: ZipItem, ledger: ArchiveLedger, wri
   await writer.file(item.placed, item.executable, checked(stream, item, ledger))
 }
 
-function openContent(zip: ZipFile, item: ZipItem): Promise<Readable> {
+/** The content of a link's entry. */
+async function linkTarget(zip: ZipFile, item: Unplaced, ledger: ArchiveLedger): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of checked(await openContent(zip, item), item, ledger)) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function openContent(zip: ZipFile, item: Unplaced): Promise<Readable> {
   return new Promise((resolve, reject) => {
     zip.openReadStreamLowLevel(
       item.dataStart,
@@ -187,7 +207,7 @@ function openContent(zip: ZipFile, item: ZipItem): Promise<Readable> {
   })
 }
 
-async function* checked(stream: Readable, item: ZipItem, ledger: ArchiveLedger): AsyncGenerator<Buffer> {
+async function* checked(stream: Readable, item: Unplaced, ledger: ArchiveLedger): AsyncGenerator<Buffer> {
   let crc = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     ledger.countOutput(chunk.length)

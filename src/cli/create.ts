@@ -60,9 +60,13 @@ export async function createWithApp(
   return { appId, appEnvId }
 }
 
-function nextStep(cliEnvName: string, { dockerPreset = 'CUSTOM', useImage, image }: Options): string {
+function nextStep(
+  cliEnvName: string,
+  { dockerPreset = 'CUSTOM', useImage, image, gitRepo }: Options,
+): string {
   if (databasePresetNames.some((name) => name === dockerPreset))
     return `Check its status: longshore status ${cliEnvName}`
-  const source = useImage === true || image !== undefined ? '--image <reference>' : '--dir <folder>'
+  const usesImage = useImage === true || image !== undefined
+  const source = usesImage ? '--image <reference>' : gitRepo === undefined ? '--dir <folder>' : '--git'
   return `Deploy to it: longshore deploy --env ${cliEnvName} ${source}`
 }

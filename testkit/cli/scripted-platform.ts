@@ -135,6 +135,7 @@ function createRows(script: Script, url: string): Record<string, () => unknown> 
     }),
     'POST /app-env/notify-upload': () => begun,
     'POST /app-env/deploy-image': () => begun,
+    'POST /app-env/redeploy': () => begun,
     'GET /app-env/status': () => {
       const now = statuses[Math.min(readings, statuses.length - 1)]!
       readings += 1

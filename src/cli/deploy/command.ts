@@ -7,7 +7,12 @@ import { systemClock } from '../../clock.ts'
 import { updateFunctionConfig } from '../../contract/app-env-actions.ts'
 import { type AppEnv, getAppEnv } from '../../contract/app-envs.ts'
 import { updateApp } from '../../contract/apps.ts'
-import { deployAppEnvImage, notifyCodeUpload, requestDeployStorageKey } from '../../contract/deployments.ts'
+import {
+  deployAppEnvImage,
+  notifyCodeUpload,
+  redeployAppEnv,
+  requestDeployStorageKey,
+} from '../../contract/deployments.ts'
 import { AppError } from '../../errors.ts'
 import { type Cli, type CliCommand, connected, type Done, print } from '../command.ts'
 import { exitCodes } from '../command-io.ts'
@@ -19,6 +24,7 @@ import { createMissing, type MissingEnvironment, planMissing } from './missing-e
 import { addDeployOptions, type DeployOptions, deployOptionsOf } from './options.ts'
 import { listSource, packSource, type SourceListing } from './pack-source.ts'
 import { reportDeployment } from './report.ts'
+import { sourceWarnings } from './source-warnings.ts'
 import { uploadArchive } from './upload-archive.ts'
 import { deploymentLog, type WatchEnd, type Watched, watchDeployment } from './watch.ts'
 
@@ -108,7 +114,9 @@ async function deploy(run: Run): Promise<number> {
   const { contentId, version } =
     'image' in options.source
       ? await deployImage(run, appEnv, options.source.image)
-      : await deploySource(run, appEnv, options.source.dir)
+      : 'dir' in options.source
+        ? await deploySource(run, appEnv, options.source.dir)
+        : await deployBranch(run, appEnv)
   const begun = { contentId, version }
   run.begun = begun
   const watched: Watched = {
@@ -116,7 +124,7 @@ async function deploy(run: Run): Promise<number> {
     client,
     appEnvId: appEnv.appEnvId,
     isJob: appEnv.isJob,
-    begins: 'dir' in options.source ? 'BUILDING' : 'DEPLOYING',
+    begins: 'image' in options.source ? 'DEPLOYING' : 'BUILDING',
     progress,
     clock: systemClock,
     signal,
@@ -160,14 +168,18 @@ async function previewDeploy(run: Run, appEnv: AppEnv, settings: unknown): Promi
   let deployment: unknown
   if ('image' in source) {
     deployment = await client.call(deployAppEnvImage, { appEnvId, image: source.image }, dryRun)
+  } else if ('git' in source) {
+    requireGit(appEnv)
+    deployment = await client.call(redeployAppEnv, { appEnvId }, dryRun)
   } else {
-    const { listing, preset } = await checkedSource(run, appEnv, source.dir)
+    const { listing, warnings, preset } = await checkedSource(run, appEnv, source.dir)
     await client.call(requestDeployStorageKey, { appEnvId, fileExtension: '.tgz' }, dryRun)
     const size = `${listing.files.length} files, ${readableBytes(listing.bytes)}`
     deployment = {
       effects: [
         ...(preset ? [`Gives the app the preset ${preset.dockerPreset}, because ${preset.why}.`] : []),
         `Uploads ${size}, builds them, and deploys the result without downtime.`,
+        ...warnings,
       ],
     }
   }
@@ -185,10 +197,26 @@ async function deployImage(run: Run, { appEnvId }: AppEnv, image: string) {
   return run.client.call(deployAppEnvImage, { appEnvId, image }, { signal: run.signal })
 }
 
+/** The head of the branch, for an app that uses a Git host. */
+async function deployBranch(run: Run, appEnv: AppEnv) {
+  requireGit(appEnv)
+  await saveFunctionConfig(run, appEnv.appEnvId)
+  run.progress.stage(`Deploying the branch ${appEnv.gitBranch}`)
+  return run.client.call(redeployAppEnv, { appEnvId: appEnv.appEnvId }, { signal: run.signal })
+}
+
+function requireGit({ gitBranch }: AppEnv): void {
+  if (gitBranch !== 'cli') return
+  throw new AppError('invalid', 'The app does not use a Git host', {
+    details: 'Deploy a folder with --dir, or create the app with --git-namespace and --git-repo.',
+  })
+}
+
 async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
   const { client, progress, signal, connection } = run
   const { appEnvId } = appEnv
-  const { listing, preset } = await checkedSource(run, appEnv, dir)
+  const { listing, warnings, preset } = await checkedSource(run, appEnv, dir)
+  for (const line of warnings) progress.line(line)
   if (preset) await setPreset(run, preset)
   const folder = await mkdtemp(path.join(os.tmpdir(), 'longshore-deploy-'))
   try {
@@ -216,7 +244,8 @@ async function deploySource(run: Run, appEnv: AppEnv, dir: string) {
 async function checkedSource({ client, progress, signal }: Run, appEnv: AppEnv, dir: string) {
   progress.stage(`Reading ${dir}`)
   const listing = await listSource(dir)
-  return { listing, preset: await checkSource(client, listing, appEnv, signal) }
+  const warnings = await sourceWarnings(listing)
+  return { listing, warnings, preset: await checkSource(client, listing, appEnv, signal) }
 }
 
 async function setPreset({ client, progress, signal }: Run, { why, ...change }: PresetChange): Promise<void> {

@@ -33,7 +33,7 @@ export async function planMissing(
   client: Client,
   options: DeployOptions,
 ): Promise<MissingEnvironment | null> {
-  if (!('envName' in options.environment)) return null
+  if (!('envName' in options.environment) || 'git' in options.source) return null
   const cliEnvName = options.environment.envName
   const [, appName = cliEnvName, name = 'prod'] = /^(.+)-([^-]+)$/.exec(cliEnvName) ?? []
   const accountId = await accountOf(client, options.create.account)
@@ -93,6 +93,7 @@ async function kindOf({ source, functionConfig, create }: DeployOptions): Promis
     why: '',
   } as const
   if ('image' in source) return { ...own, image: source.image }
+  if (!('dir' in source)) return own
   const listing = await listSource(source.dir)
   if (hasDockerfile(listing, 'Dockerfile'))
     return { ...own, port: create.port ?? (await exposedPort(listing)) ?? 8080 }

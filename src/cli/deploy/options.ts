@@ -7,7 +7,7 @@ export interface DeployOptions {
   userToken: string | undefined
   /** The environment, by id if the text looks like one, else by `cliEnvName`. */
   environment: { appEnvId: string } | { envName: string }
-  source: { dir: string } | { image: string }
+  source: { dir: string } | { image: string } | { git: true }
   /** The given function settings; null if there are none. */
   functionConfig: FunctionConfigInput | null
   dryRun: boolean
@@ -42,6 +42,7 @@ export function addDeployOptions(command: CliCommand): CliCommand {
     )
     .option('--dir <folder>', 'build from the source in this folder')
     .option('--image <reference>', 'deploy this prebuilt container image')
+    .option('--git', 'build the head of the branch, for an app that uses a Git host')
     .option('--fn-container-concurrency <n>', 'function: max concurrent requests per container, 0 = no limit')
     .option('--fn-timeout <seconds>', 'function: max seconds a request may take')
     .option('--fn-idle-timeout <seconds>', 'function: idle seconds before scale to zero, at least 300')
@@ -65,7 +66,10 @@ export function deployOptionsOf(environment: string | undefined, flags: Options)
   return {
     userToken: flags.userToken as string | undefined,
     environment: environmentRef(environment),
-    source: sourceOf(flags.dir as string | undefined, flags.image as string | undefined),
+    source:
+      flags.git === true
+        ? gitSource(flags)
+        : sourceOf(flags.dir as string | undefined, flags.image as string | undefined),
     functionConfig: functionConfigOf(flags),
     dryRun: flags.dryRun === true,
     create: {
@@ -75,6 +79,11 @@ export function deployOptionsOf(environment: string | undefined, flags: Options)
   }
 }
 
+function gitSource({ dir, image }: Options): DeployOptions['source'] {
+  if (dir !== undefined || image !== undefined) throw new UsageError('use --git without --dir and --image')
+  return { git: true }
+}
+
 function sourceOf(dir: string | undefined, reference: string | undefined): DeployOptions['source'] {
   if (dir !== undefined) {
     if (reference !== undefined) throw new UsageError('use either --dir or --image, not both')
@@ -82,7 +91,9 @@ function sourceOf(dir: string | undefined, reference: string | undefined): Deplo
     return { dir }
   }
   if (reference === undefined) {
-    throw new UsageError('give --dir (build from source) or --image (prebuilt image)')
+    throw new UsageError(
+      'give --dir (build from source), --image (prebuilt image) or --git (branch of an app that uses a Git host)',
+    )
   }
   const checked = image.safeParse(reference)
   if (!checked.success) throw new UsageError(`--image: ${checked.error.issues[0]?.message}`)

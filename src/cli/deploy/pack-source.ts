@@ -74,6 +74,7 @@ async function addFile(pack: Pack, root: string, source: SourceFile): Promise<vo
     mode: source.executable ? 0o755 : 0o644,
     // The same source gives the same archive; the platform ignores times.
     mtime: new Date(0),
+    ...(source.link === undefined ? {} : { type: 'symlink' as const, linkname: source.link }),
   }) as unknown as NodeJS.WritableStream
   if (source.bytes === 0) {
     sink.end()

@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import path from 'node:path'
 import ignore, { type Ignore } from 'ignore'
 import { AppError } from '../../errors.ts'
@@ -9,6 +9,8 @@ export interface SourceFile {
   path: string
   bytes: number
   executable: boolean
+  /** A symbolic link: its target, which is inside the source. */
+  link?: string
 }
 
 export interface SourceListing {
@@ -39,7 +41,7 @@ interface Rules {
 
 /**
  * Lists the files that a deploy from this folder uploads. `.longshoreignore` excludes files; without one, every
- * `.gitignore` of the tree does. Links and special files are skipped, because the platform rejects them.
+ * `.gitignore` of the tree does. Special files, and links that lead out, are skipped: the platform rejects them.
  */
 export async function listSource(dir: string): Promise<SourceListing> {
   const root = path.resolve(dir)
@@ -106,16 +108,29 @@ class Walk {
 
   async #take(relative: string): Promise<void> {
     const found = await lstat(path.join(this.#root, relative))
-    const why = found.isSymbolicLink()
-      ? 'is a symbolic link, which the platform rejects; replace it with a copy if the build needs it'
-      : !found.isFile()
-        ? 'is not a regular file'
-        : /[\u0000-\u001f\u007f-\u009f\\]/.test(relative)
-          ? 'has a control character or backslash in its name; rename it if the build needs it'
-          : null
+    const link = found.isSymbolicLink() ? await readlink(path.join(this.#root, relative)) : undefined
+    const why =
+      link !== undefined
+        ? whyNotLink(relative, link)
+        : !found.isFile()
+          ? 'is not a regular file'
+          : /[\u0000-\u001f\u007f-\u009f\\]/.test(relative)
+            ? 'has a control character or backslash in its name; rename it if the build needs it'
+            : null
     if (why) this.skipped.push({ path: relative, why })
+    else if (link !== undefined) this.files.push({ path: relative, bytes: 0, executable: false, link })
     else this.files.push({ path: relative, bytes: found.size, executable: (found.mode & 0o111) !== 0 })
   }
+}
+
+/** The platform puts a copy in place of a link, so it must lead to something else in the source. */
+function whyNotLink(relative: string, target: string): string | null {
+  const leadsTo = path.posix.join(path.posix.dirname(relative), target)
+  const isOut = path.isAbsolute(target) || target.includes('\\') || `${leadsTo}/`.startsWith('../')
+  if (isOut)
+    return 'is a symbolic link that leads out of the source; replace it with a copy if the build needs it'
+  const isAround = leadsTo === '.' || `${relative}/`.startsWith(`${leadsTo}/`)
+  return isAround ? 'is a symbolic link to a folder around it' : null
 }
 
 /** Same as Git: of the ignore files with a matching rule, the nearest one wins. */

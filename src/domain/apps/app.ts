@@ -61,7 +61,9 @@ export function usesGitHost(app: { gitRepo: string | null }): boolean {
 }
 
 /** The calls that deploy something new to an app, for advice. */
-export function howToDeploy({ useImage, isFunction }: { useImage: boolean; isFunction: boolean }): string {
+export function howToDeploy(app: { useImage: boolean; isFunction: boolean; gitRepo: string | null }): string {
+  const { useImage, isFunction } = app
+  if (usesGitHost(app)) return 'Deploy the head of its branch (redeploy-app-env)'
   const source = 'source (request-deploy-storage-key, then notify-code-upload)'
   const image = 'an image (deploy-app-env-image)'
   if (useImage) return `Deploy ${image}`

@@ -1,5 +1,6 @@
 import type { DockerPreset } from '../../contract/fields.ts'
 import { AppError } from '../../errors.ts'
+import { commitVariableNames } from './commit-variables.ts'
 import type { PackageFacts, SourceFacts } from './source-facts.ts'
 import { staticServerJs } from './static-server.ts'
 
@@ -35,7 +36,8 @@ export function generatedDockerfile(
     throw lacks('a package.json', 'Add one that names next, or choose another preset.')
   else lines.push('COPY . .')
   const build = buildStep(preset, source)
-  if (build !== null) lines.push(build)
+  // After the install, which a new commit must not repeat.
+  if (build !== null) lines.push(...commitVariableNames.map((name) => `ARG ${name}`), build)
   lines.push('ENV NODE_ENV=production')
   // Docker sets HOSTNAME to the container's own name, and Next would listen only on that address.
   if (preset === 'NEXT_JS') lines.push('ENV HOSTNAME=0.0.0.0')

@@ -126,6 +126,8 @@ export interface Facts {
   /** The version that served before the current one; `ranWell`: its containers never ended by themselves. */
   previous: { version: number; ranWell: boolean } | null
   stoppedAt: string | null
+  /** The source is in a Git host. */
+  usesGit?: boolean
   /** The app takes images only, no source. */
   takesImagesOnly: boolean
   /** Jobs only; newest first. */

@@ -13,9 +13,13 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'not-supported':
     'Change what the evidence names, or use an environment in a region of another engine (list-regions shows them).',
   'image-pull': imageStep,
-  'git-fetch': `Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo, ${again}.`,
+  'git-fetch':
+    'Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo; then redeploy-app-env.',
   'lost-upload': 'Upload the source again with request-deploy-storage-key.',
-  'bad-archive': 'Pack plain files and folders as .tgz or .zip, and upload again.',
+  'bad-archive': ({ usesGit }) =>
+    usesGit
+      ? 'Correct in the repository what the evidence names, push it, then call redeploy-app-env.'
+      : 'Pack plain files and folders as .tgz or .zip, and upload again.',
   'no-dockerfile': `Add a Dockerfile at the place that the evidence names, ${again}; or set a dockerPreset that brings one with update-app, then redeploy-app-env.`,
   'lock-file': lockFileStep,
   'build-out-of-memory':
@@ -26,8 +30,8 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'missing-module': `Add the module to the dependencies that the build installs (package.json, requirements.txt), or correct its path, ${again}.`,
   'missing-file': `Include the file or folder that the evidence names in the source (not in .dockerignore), let the build make it, or correct the path, ${again}.`,
   // Changes of an environment without a version start no container: only a deployment does.
-  'missing-variable': ({ current }) =>
-    `Set the variable with update-app-env-variables, ${current === null ? again : 'then apply or deploy again'}.`,
+  'missing-variable': ({ current, usesGit }) =>
+    `Set the variable with update-app-env-variables, ${current !== null ? 'then apply or deploy again' : usesGit ? 'then call redeploy-app-env' : again}.`,
   'volume-path': `Set a variable to the mount path with update-app-env-variables (DATA_DIR=/data): its value becomes the folder of the volume. Let the program open the folder that the variable names, ${again}.`,
   'database-down': databaseStep,
   'dependency-refused':
@@ -66,9 +70,10 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
     'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
   'copy-waiting': 'It begins by itself; list-app-env-backups shows when it has.',
   'alert-firing': 'See in what-changed what happened before; get-alert shows the values.',
-  stopped: ({ latest, kind, takesImagesOnly }) => {
+  stopped: ({ latest, kind, takesImagesOnly, usesGit }) => {
     if (latest !== null) return 'Start it with start-app-env.'
     if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'
+    if (usesGit) return 'Deploy the head of its branch with redeploy-app-env.'
     const source = 'Deploy source with request-deploy-storage-key'
     return kind === 'function' ? `${source}, or an image with deploy-app-env-image.` : `${source}.`
   },
@@ -80,7 +85,8 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
 export function withNextStep(facts: Facts, finding: Finding): Finding {
   if (finding.fix?.safe) return finding
   const step = steps[finding.cause]
-  const text = typeof step === 'string' ? step : step(facts, finding)
+  const general = typeof step === 'string' ? step : step(facts, finding)
+  const text = facts.usesGit ? general.replace(again, 'push it, then call redeploy-app-env') : general
   return { ...finding, summary: `${finding.summary} ${text}` }
 }
 

@@ -16,8 +16,12 @@ export interface JobRun extends JobRunResponse {
   ttlSecondsAfterFinished: number
   /** The layers of the snapshot's values; absent in runs of earlier versions. */
   snapshotFrom?: SnapshotLayers
-  /** Variables (secrets sealed) and size when it was started; cleared when it is over. */
-  settings: Pick<Settings, 'envVars' | 'zClouds' | 'useVolume' | 'mountPath'> | null
+  /** Variables (secrets sealed), those of the commit, and size when it was started; cleared when it is over. */
+  settings:
+    | (Pick<Settings, 'envVars' | 'zClouds' | 'useVolume' | 'mountPath'> & {
+        commit?: Record<string, string>
+      })
+    | null
   /** When its first container was seen running; the deadline counts from here. */
   began: BootTime | null
   /** Set between two attempts. */

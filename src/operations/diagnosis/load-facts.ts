@@ -1,6 +1,7 @@
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import { diagnosedFacts } from '../../contract/diagnosis.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
+import { usesGitHost } from '../../domain/apps/app.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
 import { type DeploymentFacts, type Facts, kindOf } from '../../domain/diagnosis/facts.ts'
 import { runtimeSign } from '../../domain/diagnosis/log-signs.ts'
@@ -164,6 +165,7 @@ function environmentFacts({ environment, app, account }: EnvironmentTarget) {
   return {
     appEnvId,
     kind: kindOf(app),
+    usesGit: usesGitHost(app),
     takesImagesOnly: app.useImage,
     status,
     desiredState,

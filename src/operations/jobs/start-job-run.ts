@@ -3,6 +3,7 @@ import { startJobRun } from '../../contract/jobs.ts'
 import type { InputOf } from '../../contract/operation.ts'
 import { jobOnlyViolation } from '../../contract/rules.ts'
 import { howToDeploy } from '../../domain/apps/app.ts'
+import { commitVariables } from '../../domain/apps/commit-variables.ts'
 import { newId } from '../../domain/ids.ts'
 import {
   mostActiveRuns,
@@ -25,7 +26,7 @@ type Input = InputOf<typeof startJobRun>
 export default handler(startJobRun, async (context, input, target) => {
   const { environment, app } = target
   rejectViolation(jobOnlyViolation(app, 'runs'))
-  const { content, region } = await deployedContent(context, target)
+  const { content, region, commit } = await deployedContent(context, target)
   const config = resolvedJobConfig(app.jobConfig, environment.applied.jobConfig)
   const limit = mostActiveRuns(config)
   const own = ownOf(input)
@@ -33,6 +34,7 @@ export default handler(startJobRun, async (context, input, target) => {
     snapshot: { ...content, ...commandOf(config, own) },
     snapshotFrom: snapshotLayersOf(app.jobConfig, environment.applied.jobConfig, own),
     region,
+    commit,
     limit,
     ttlSecondsAfterFinished: config.ttlSecondsAfterFinished,
   })
@@ -64,7 +66,8 @@ async function deployedContent(context: Context, { environment, app }: Environme
   if (!image) {
     throw refusal('Nothing is deployed yet', `${howToDeploy(app)}, and wait until it is DEPLOYED.`)
   }
-  return { content: { image, contentId: content.contentId }, region: rollout.region }
+  const { contentId } = content
+  return { content: { image, contentId }, region: rollout.region, commit: commitVariables(content) }
 }
 
 /** Settings given with the run; an empty value means "inherit" (docs/interface.md#job-runs). */
@@ -111,7 +114,12 @@ async function checkLimit({ tx }: Context, appEnvId: string, limit: number | nul
 async function newRun(
   context: Context,
   { environment }: EnvironmentTarget,
-  given: Pick<JobRun, 'snapshot' | 'snapshotFrom' | 'region' | 'limit' | 'ttlSecondsAfterFinished'>,
+  {
+    commit,
+    ...given
+  }: Pick<JobRun, 'snapshot' | 'snapshotFrom' | 'region' | 'limit' | 'ttlSecondsAfterFinished'> & {
+    commit: Record<string, string>
+  },
 ): Promise<JobRun> {
   const { caller, tx, now } = context
   const { appEnvId, accountId, cliEnvName, applied } = environment
@@ -125,7 +133,7 @@ async function newRun(
     status: 'PENDING',
     attempt: 0,
     trigger: { userId: userIdOrNull(caller), tokenKind: caller.kind },
-    settings: { envVars, zClouds, useVolume, mountPath },
+    settings: { envVars, zClouds, useVolume, mountPath, commit },
     createdAt: now,
     startedAt: null,
     finishedAt: null,

@@ -166,7 +166,10 @@ export class JobContainers {
       contentId: snapshot.contentId,
       image: snapshot.image,
       port: null,
-      env: variablesFor('DEPLOY', settings ?? { envVars: [] }, appEnvId, this.#deps.secrets),
+      env: {
+        ...settings?.commit,
+        ...variablesFor('DEPLOY', settings ?? { envVars: [] }, appEnvId, this.#deps.secrets),
+      },
       cpuMillicores: attempt.cpuMillicores,
       memoryMb: attempt.memoryMb,
       internalHost: attempt.containerName,

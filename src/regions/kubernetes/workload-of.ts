@@ -1,3 +1,5 @@
+import { appOfVersion } from '../../domain/apps/app-settings.ts'
+import { commitVariables } from '../../domain/apps/commit-variables.ts'
 import { zCloudSize } from '../../domain/environments/environment.ts'
 import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/config.ts'
 import type { SecretBox } from '../../store/secrets/secret-box.ts'
@@ -24,7 +26,7 @@ export function workloadOf(
 ): Workload {
   const { environment, app, account, current } = view
   const { rollout, content, healthCheck } = version
-  const { port } = version.app
+  const { port } = appOfVersion(app, content)
   const { settings } = rollout
   const isHeld = holds(view)
   const inForce = version === current ? environment.applied : settings
@@ -44,7 +46,7 @@ export function workloadOf(
     contentId: content.contentId,
     image: content.images[rollout.region] ?? '',
     port: port ?? 8080,
-    env: variablesFor('DEPLOY', settings, environment.appEnvId, secrets),
+    env: { ...commitVariables(content), ...variablesFor('DEPLOY', settings, environment.appEnvId, secrets) },
     containers: environment.desiredState === 'running' && !isHeld ? inForce.containers : 0,
     isHeld,
     cpuMillicores: settings.zClouds * zCloudSize.cpuMillicores,

@@ -1,4 +1,5 @@
 import { timestamp } from '../../clock.ts'
+import { appOfVersion } from '../../domain/apps/app-settings.ts'
 import type { PodRecord } from '../../domain/environments/environment.ts'
 import { loopSince } from '../../domain/environments/health.ts'
 import type { EngineContainer } from '../../engines/engine.ts'
@@ -89,7 +90,7 @@ export class PodObserver {
     // After a restart of the control plane, only the record shows that it was ready.
     const served = wasReady || pod.record.ready
     const { view } = this.#environment
-    const app = view && (rolloutView(view, pod.record.rolloutId)?.app ?? view.app)
+    const app = view && appOfVersion(view.app, rolloutView(view, pod.record.rolloutId)?.content)
     const message = exitMessage(container, served, app?.port ?? null)
     if (lived < shortLifeMs) this.#countFailure(pod, message)
     else this.#backoff.reset()

@@ -1,3 +1,4 @@
+import { appOfVersion } from '../../domain/apps/app-settings.ts'
 import { hasHealthCheck } from '../../domain/environments/health-check.ts'
 import { type DatabaseSpec, type Engine, type EngineContainer, EngineFailure } from '../../engines/engine.ts'
 import { logLevelOf } from '../../errors.ts'
@@ -94,7 +95,7 @@ export class PodStarter {
     const outcome = await awaitReady({
       pod,
       engine,
-      port: rollout.app.port ?? 0,
+      port: appOfVersion(view.app, rollout.content).port ?? 0,
       database,
       health: this.#healthOf(start),
       clock,

@@ -1,4 +1,6 @@
 import type { DatabasePresetName } from '../../contract/fields.ts'
+import { appOfVersion } from '../../domain/apps/app-settings.ts'
+import { commitVariables } from '../../domain/apps/commit-variables.ts'
 import { databaseEndpoints, internalName, portName } from '../../domain/databases/credentials.ts'
 import { type PodRecord, type Settings, zCloudSize } from '../../domain/environments/environment.ts'
 import type { ContainerSpec, DatabaseSpec } from '../../engines/engine.ts'
@@ -14,11 +16,12 @@ export function containerNameOf(record: PodRecord): string {
 /** The container spec of a pod, from its rollout's snapshot of settings. */
 export function containerSpec(
   view: EnvironmentView,
-  { rollout, content, app }: RolloutView,
+  { rollout, content }: RolloutView,
   pod: PodRecord,
   secrets: SecretBox,
 ): ContainerSpec {
   const { environment } = view
+  const app = appOfVersion(view.app, content)
   return {
     name: containerNameOf(pod),
     podId: pod.podId,
@@ -27,7 +30,10 @@ export function containerSpec(
     contentId: content.contentId,
     image: content.images[rollout.region] ?? '',
     port: databaseEndpoints(app.dockerPreset)[0]?.port ?? app.port,
-    env: variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
+    env: {
+      ...commitVariables(content),
+      ...variablesFor('DEPLOY', rollout.settings, environment.appEnvId, secrets),
+    },
     cpuMillicores: rollout.settings.zClouds * zCloudSize.cpuMillicores,
     memoryMb: rollout.settings.zClouds * zCloudSize.memoryMb,
     internalHost: internalName(environment.cliEnvName, pod.ordinal ?? 0),

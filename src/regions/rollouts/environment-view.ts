@@ -1,7 +1,7 @@
 import type { App } from '../../contract/apps.ts'
 import type { FunctionConfig } from '../../contract/function-config.ts'
 import type { HealthCheck } from '../../contract/health.ts'
-import { appOfVersion } from '../../domain/apps/app-settings.ts'
+import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type {
   Content,
   Environment,
@@ -21,15 +21,13 @@ import { findContent, findRollout, listLivePods } from '../../store/repositories
 export interface RolloutView {
   rollout: Rollout
   content: Content
-  /** The app as it was when this version was deployed. */
-  app: App
   healthCheck: HealthCheck
 }
 
 /** All stored data of one environment, from one read. */
 export interface EnvironmentView {
   environment: Environment
-  app: App
+  app: AppRecord
   account: Account
   current: RolloutView | null
   wanted: RolloutView | null
@@ -64,7 +62,6 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       return {
         rollout,
         content,
-        app: appOfVersion(app, content),
         healthCheck: effectiveHealthCheck(app, healthCheck),
       }
     }

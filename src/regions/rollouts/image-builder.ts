@@ -2,6 +2,7 @@ import type { BuildSource } from '../../builds/content.ts'
 import { type Clock, timestamp } from '../../clock.ts'
 import type { App } from '../../contract/apps.ts'
 import type { DatabasePresetName } from '../../contract/fields.ts'
+import { appOfVersion } from '../../domain/apps/app-settings.ts'
 import type { Content } from '../../domain/environments/environment.ts'
 import type { Mask } from '../../domain/environments/secret-masker.ts'
 import { type Engine, EngineFailure, type EngineLogLine } from '../../engines/engine.ts'
@@ -87,11 +88,12 @@ export class ImageBuilder {
   async #build(
     engine: Engine,
     view: EnvironmentView,
-    { rollout, content, app }: RolloutView,
+    { rollout, content }: RolloutView,
     onLog: (line: EngineLogLine) => void,
     signal: AbortSignal,
   ): Promise<MadeImage> {
     const { environment } = view
+    const app = appOfVersion(view.app, content)
     const source = await this.#sourceOf(app, content)
     const buildArgs = variablesFor('BUILD', rollout.settings, environment.appEnvId, this.#deps.secrets)
     const secretNames = rollout.settings.envVars
@@ -112,6 +114,7 @@ export class ImageBuilder {
             dockerfileContent: app.customDockerfileContent,
             preset: app.dockerPreset,
             buildArgs,
+            gitCommitId: content.gitCommitId,
             // Short ones first: a mask has a limit, which one long value must not take up.
             secretBuildArgs: secretNames
               .flatMap((name) => (Object.hasOwn(buildArgs, name) ? buildArgs[name]! : []))

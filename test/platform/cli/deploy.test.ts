@@ -104,6 +104,26 @@ describe('deploy from source', () => {
     expect(`${out}${err}`).not.toMatch(/serves|curl/)
   })
 
+  it('builds the branch of an app that uses a Git host, with --git', async () => {
+    const { code, out } = await fixture.run(['shop-prod', '--git'], building)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^Deployed shop-prod version 3/)
+    expect(fixture.calls().filter((call) => call.startsWith('P'))).toEqual(['POST /app-env/redeploy'])
+    expect((await fixture.run(['shop-prod', '--git', '--dir', fixture.app])).err).toContain(
+      'use --git without',
+    )
+  })
+
+  it('names what a folder of Git lacks: files of LFS and submodules', async () => {
+    const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n'
+    await writeFile(path.join(fixture.app, '.gitattributes'), '*.bin filter=lfs\n')
+    await writeFile(path.join(fixture.app, 'a.bin'), pointer)
+    await writeFile(path.join(fixture.app, '.gitmodules'), '[submodule "x"]\n\tpath = libs/x\n')
+    const { out } = await fixture.run(['shop-prod', '--dir', fixture.app, '--dry-run'])
+    expect(out).toContain('Pointers of Git LFS, not the files: a.bin')
+    expect(out).toContain('Submodules without files: libs/x')
+  })
+
   it('names no command where the job has one', async () => {
     const script = { isFunction: false, isJob: true, command: 'node a.js' }
     const { err } = await fixture.run(['--env', 'shop-prod', '--dir', fixture.app], script)

@@ -86,6 +86,16 @@ describe('deploying to an environment that does not exist', () => {
   })
 })
 
+it('--git is for apps that use a Git host', async () => {
+  const { code, err } = await run('deploy', await created(), '--git')
+  expect([code, err]).toEqual([1, expect.stringContaining('The app does not use a Git host')])
+  const repo = ['--git-namespace', 'team', '--git-repo', 'shop', '--branch', 'main']
+  const { out } = await run('create', 'Hosted', '--port', '80', ...repo)
+  expect(out).toContain('longshore deploy --env hosted-prod --git')
+  const why = await run('why', 'hosted-prod')
+  expect(why.out).toContain('Deploy the head of its branch')
+})
+
 describe('first steps', () => {
   it('create --image implies --use-image', async () => {
     const { out } = await run('create', 'Pictured', '--port', '80', '--image', 'team/app:1')

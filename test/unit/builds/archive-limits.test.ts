@@ -109,6 +109,8 @@ describe('amounts', () => {
     const file = path.join(fixture.dir, 'liar.zip')
     await writeFile(file, zip([{ name: 'a', content: Buffer.alloc(2_000_000), claimedSize: 10 }]))
     const slowDisk: SourceWriter = {
+      found: { lfsPointers: [], linksLeftOut: [] },
+      links: async () => {},
       directory: async () => {},
       async file(_entry, _executable, content) {
         await new Promise((resolve) => setTimeout(resolve, 200))

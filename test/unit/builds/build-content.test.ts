@@ -95,7 +95,7 @@ it('hands over the folder of a Git host archive', async () => {
 
 it('passes a bad archive and a failed step on', async () => {
   const never = engineThatBuilds(() => Promise.reject(new Error('not reached')))
-  const bad = await run(never, {}, tgz([{ name: 'l', type: '2', link: 'x' }])).catch((error) => error)
+  const bad = await run(never, {}, tgz([{ name: 'l', type: '2', link: '/x' }])).catch((error) => error)
   expect(bad).toMatchObject({ reason: 'bad archive' })
   const step = new EngineFailure('build step', 'RUN exit 3 ended with code 3.')
   expect(await run(engineThatBuilds(() => Promise.reject(step))).catch((error) => error)).toBe(step)
@@ -158,4 +158,41 @@ it('reads a package.json whose versions are objects', async () => {
   const archive = tgz([{ name: 'package.json', content: JSON.stringify(manifest) }])
   const engine = engineThatBuilds(async () => ({ image: 'built:1' }))
   expect(await run(engine, { content }, archive)).toMatchObject({ image: 'built:1' })
+})
+
+it('names files of LFS, empty submodules and where the Dockerfile is, and gives the commit to the build', async () => {
+  let args: BuildSpec['buildArgs'] = {}
+  const engine = engineThatBuilds(async (spec) => {
+    args = spec.buildArgs
+    return { image: 'built:1' }
+  })
+  const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n'
+  const source = tgz([
+    { name: 'Dockerfile', content: 'FROM node\n' },
+    { name: '.gitmodules', content: '[submodule "x"]\n\tpath = libs/x\n[submodule "y"]\n\tpath = y\n' },
+    { name: 'libs/x/', type: '5' },
+    { name: 'y/file', content: 'x' },
+    { name: 'model.bin', content: pointer },
+  ])
+  const content = {
+    ...{ appEnvId: 'env_1', contentId: 'dep_1', contextDir: null, dockerfilePath: null },
+    ...{ preset: 'CUSTOM' as const, buildArgs: { SOURCE_COMMIT: 'own' }, secretBuildArgs: [] },
+    ...{ dockerfileContent: null, gitCommitId: 'abc123' },
+  }
+  await run(engine, { content }, source)
+  expect(args).toEqual({ LONGSHORE_COMMIT: 'abc123', SOURCE_COMMIT: 'own' })
+  const warnings = lines().filter((line) => line.startsWith('Warning'))
+  expect(warnings).toEqual([
+    expect.stringMatching(/^Warning: model.bin: .*Git LFS/),
+    expect.stringMatching(/^Warning: libs\/x: .*submodules/),
+  ])
+  const elsewhere = tgz([
+    { name: 'app/Dockerfile', content: 'FROM node\n' },
+    { name: 'readme', content: 'x' },
+  ])
+  const failure = await run(engine, {}, elsewhere).catch((error) => error)
+  expect(failure.message).toContain('contextDir "app" (there is "app/Dockerfile") with update-app')
+  const express = tgz([{ name: 'package.json', content: '{"dependencies":{"express":"5"}}' }])
+  const unset = await run(engine, {}, express).catch((error) => error)
+  expect(unset.message).toContain('dockerPreset EXPRESS (package.json depends on express) with update-app')
 })

@@ -66,7 +66,12 @@ describe('names that are refused', () => {
 describe('kinds of entries that are refused', () => {
   it.each<[string, TarEntry, RegExp]>([
     ['symbolic link', { name: 'l', type: '2', link: '/etc' }, /symbolic link/],
-    ['harmless symbolic link', { name: 'l', type: '2', link: 'a' }, /symbolic link/],
+    [
+      'symbolic link above the root',
+      { name: 'd/l', type: '2', link: '../../a' },
+      /symbolic link that leads out/,
+    ],
+    ['symbolic link with a backslash', { name: 'l', type: '2', link: 'a\\\\b' }, /symbolic link/],
     ['hard link', { name: 'l', type: '1', link: 'a' }, /hard link/],
     ['character device', { name: 'd', type: '3' }, /character device/],
     ['block device', { name: 'd', type: '4' }, /block device/],
@@ -92,6 +97,8 @@ describe('kinds of entries that are refused', () => {
 
   it.each<[string, ZipEntry, RegExp]>([
     ['symbolic link', { name: 'l', content: '/etc', mode: 0o120777 }, /symbolic link/],
+    ['symbolic link above the root', { name: 'l', content: '../x', mode: 0o120777 }, /leads out/],
+    ['long symbolic link', { name: 'l', content: 'x'.repeat(5_000), mode: 0o120777 }, /invalid size/],
     ['fifo', { name: 'p', mode: 0o010644 }, /device, pipe or socket/],
     ['socket', { name: 's', mode: 0o140644 }, /device, pipe or socket/],
     ['encrypted entry', { name: 'e', content: 'x', flags: 0x801 }, /encrypted/],

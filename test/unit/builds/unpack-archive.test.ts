@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -53,6 +53,96 @@ describe('honest archives', () => {
     })
     expect((await stat(path.join(fixture.into(), 'bin/run'))).mode & 0o7777).toBe(0o755)
   })
+
+  it('puts copies in place of links inside the source, also through other links and folders', async () => {
+    const unpacked = await fixture.unpack(
+      tgz([
+        dockerfile,
+        { name: 'docs/README.md', type: '2', link: '../README.md' },
+        { name: 'README.md', content: 'hello' },
+        { name: 'packages/a/lib', type: '2', link: '../shared' },
+        { name: 'packages/shared/index.js', content: 'code', mode: 0o755 },
+        { name: 'packages/shared/again.js', type: '2', link: 'index.js' },
+        { name: 'second', type: '2', link: 'packages/a/lib/again.js' },
+      ]),
+      '.tgz',
+    )
+    expect(unpacked.found).toBeUndefined()
+    expect(await fixture.tree()).toMatchObject({
+      'docs/README.md': 'hello',
+      'packages/a/lib/index.js': 'code',
+      'packages/a/lib/again.js': 'code',
+      'packages/shared/again.js': 'code',
+      second: 'code',
+    })
+    expect((await lstat(path.join(fixture.into(), 'second'))).isFile()).toBe(true)
+    expect((await stat(path.join(fixture.into(), 'second'))).mode & 0o777).toBe(0o755)
+  })
+
+  it('does the same for a zip', async () => {
+    await fixture.unpack(zip([dockerfile, { name: 'l', content: 'Dockerfile', mode: 0o120777 }]), '.zip')
+    expect(await fixture.tree()).toMatchObject({ l: dockerfile.content })
+  })
+
+  it('reads long targets of links', async () => {
+    const long = `${'d'.repeat(120)}/file.txt`
+    const link = { name: 'l', type: '2', link: 'd' }
+    await fixture.unpack(
+      tgz([
+        dockerfile,
+        { name: 'x' },
+        gnuLongName(long),
+        { name: 'd', content: 'x' },
+        pax({ linkpath: long }),
+        link,
+      ]),
+      '.tgz',
+    )
+    expect(await fixture.tree()).toMatchObject({ l: 'x' })
+  })
+
+  it('leaves out links to nothing and to folders around them, and names them', async () => {
+    const unpacked = await fixture.unpack(
+      tgz([
+        dockerfile,
+        { name: 'a/self', type: '2', link: '.' },
+        { name: 'a/b/up', type: '2', link: '..' },
+        { name: 'a/file', content: 'x' },
+        { name: 'gone', type: '2', link: 'nothing' },
+        { name: 'one', type: '2', link: 'two' },
+        { name: 'two', type: '2', link: 'one' },
+      ]),
+      '.tgz',
+    )
+    expect(unpacked.found?.linksLeftOut.sort()).toEqual(['a/b/up', 'a/self', 'gone', 'one', 'two'])
+    expect(Object.keys(await fixture.tree()).sort()).toEqual(['Dockerfile', 'a/', 'a/b/', 'a/file'])
+  })
+
+  it('refuses folders that link to each other to become very many files', async () => {
+    const links = Array.from({ length: 16 }, (_, level) => [
+      { name: `d${level}/x`, type: '2', link: `../d${level + 1}` },
+      { name: `d${level}/y`, type: '2', link: `../d${level + 1}` },
+    ]).flat()
+    const bytes = tgz([dockerfile, ...links, { name: 'd16/file', content: 'x' }])
+    expect(await fixture.refusal(bytes, '.tgz')).toMatch(/more than 20,000 entries/)
+  })
+
+  it('names files of Git LFS', async () => {
+    const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n'
+    const unpacked = await fixture.unpack(tgz([dockerfile, { name: 'big.bin', content: pointer }]), '.tgz')
+    expect(unpacked.found?.lfsPointers).toEqual(['big.bin'])
+  })
+
+  it.each(['.DS_Store', '._app', '__MACOSX/._app'])(
+    'takes the only real folder, beside %s',
+    async (clutter) => {
+      const bytes = tgz([
+        { name: clutter, content: 'x' },
+        { name: 'app/Dockerfile', content: 'FROM x' },
+      ])
+      expect((await fixture.unpack(bytes, '.tgz')).sourceDir).toBe(path.join(fixture.into(), 'app'))
+    },
+  )
 
   it('reads long names of both tar dialects', async () => {
     const long = `${'deep/'.repeat(30)}ünïcode ${'n'.repeat(150)}.txt`
