@@ -65,9 +65,9 @@ const jobRun = z.object({
 })
 export type JobRunResponse = z.output<typeof jobRun>
 
-const runLayer = z.enum([...jobConfigLayers, 'run'])
+const runLayer = z.enum([...jobConfigLayers, 'run', 'image'])
 
-/** The source of each snapshot value when the run started; `run` is the call that started it. */
+/** The source of each snapshot value when the run started; `run` is the call that started it, `image` its CMD. */
 const snapshotLayers = z.object({
   command: runLayer,
   args: runLayer,

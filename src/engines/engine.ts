@@ -158,6 +158,12 @@ export interface BuiltImage {
   image: string
 }
 
+/** What an image runs by itself: `cmd` are the arguments that a caller may replace. */
+export interface ImageCommand {
+  entrypoint: string[]
+  cmd: string[]
+}
+
 export interface EngineLogLine {
   /** ISO 8601 with at least milliseconds. */
   timestamp: string
@@ -228,6 +234,8 @@ export interface Engine {
   build(spec: BuildSpec, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<BuiltImage>
   /** Makes an image reference usable on this engine, or throws `EngineFailure('image pull', …)`. */
   pull(image: string, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<void>
+  /** ENTRYPOINT and CMD of an image that was built or pulled; null if it has neither. Optional. */
+  imageCommand?(image: string): Promise<ImageCommand | null>
   /** Which versions of a preset can run here. An engine without this method runs none. */
   databaseAvailabilityOf?(preset: DatabasePreset): Promise<DatabaseAvailability>
   /** Makes a database version runnable and returns the value for `ContainerSpec.image`. Throws as `pull` does. */

@@ -37,6 +37,14 @@ export function commandGuarantees(suite: SuiteInstallation): void {
     expect(messages).toContain('a; $1')
   })
 
+  it('a login shell finds the programs of the PATH that the container has', async () => {
+    const PATH = '/opt/tools/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+    const words = ['/bin/sh', '-lc', 'echo "$PATH" "$1"', 'sh', 'a "b"; $c']
+    const { ended, messages } = await run(words, { env: { PATH } })
+    expect(ended.exitCode).toBe(0)
+    expect(messages.at(-1)).toMatch(/^[^:]*\/opt\/tools\/bin:.* a "b"; \$c$/)
+  })
+
   it('runs in the working directory, which it makes', async () => {
     const { messages } = await run(['/bin/sh', '-lc', 'pwd'], { workingDir: '/jobs/inner' })
     expect(messages.at(-1)).toMatch(/\/jobs\/inner$/)

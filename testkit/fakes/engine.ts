@@ -14,6 +14,7 @@ import {
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
+  type ImageCommand,
   type Usage,
 } from '../../src/engines/engine.ts'
 import { AppError } from '../../src/errors.ts'
@@ -102,6 +103,12 @@ export class FakeEngine implements Engine {
       onLog({ timestamp: this.#now(), stream: 'stdout', message: `pulled ${image}` })
       this.host.images.set(image, '["node", "server.js"]')
     })
+  }
+
+  /** Of images that were built: the words of CMD. */
+  async imageCommand(image: string): Promise<ImageCommand | null> {
+    const text = image.startsWith('fake/') ? this.host.images.get(image) : ''
+    return text ? { entrypoint: [], cmd: JSON.parse(text) } : null
   }
 
   /** Every database is available, except those in the faults. */

@@ -54,7 +54,7 @@ export function reportDeployment(
   return failure === null ? exitCodes.done : exitCodes.failed
 }
 
-/** A job takes no command from its image: without one of its own, each run names it. */
+/** Without a command of its own a job runs the image's CMD; a run can name another one. */
 function runHint({ cliEnvName, effectiveJobConfig }: AppEnv): string {
   const own = effectiveJobConfig?.command?.value
   return `Start a run: longshore jobs run ${cliEnvName}${own ? '' : ' -- <command>'}`

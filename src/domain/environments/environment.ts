@@ -112,6 +112,8 @@ export interface Content {
   images: Record<string, string>
   /** Set once the version is too old for a rollback: images by region that its engine has still to remove. */
   removedImages?: Record<string, string>
+  /** Jobs: what the image runs without a command of its own, if the engine knows. */
+  imageCommand?: { entrypoint: string[]; cmd: string[] }
   uploadId: string | null
   /** The branch, for source from the app's Git host. */
   gitBranch: string | null

@@ -1,6 +1,7 @@
 import type Docker from 'dockerode'
 import { databaseContainer } from '../database-container.ts'
 import type { ContainerSpec, DatabaseSpec } from '../engine.ts'
+import { keepingPath } from '../login-shell.ts'
 import type { AddressMode } from './address-mode.ts'
 import { label, volumeName } from './names.ts'
 
@@ -39,7 +40,7 @@ export function createOptions(spec: ContainerSpec, facts: SpecFacts): Docker.Con
     Hostname: spec.name,
     Env: environment(spec),
     // Setting Entrypoint also clears the image's CMD.
-    ...(spec.command && { Entrypoint: [...spec.command] }),
+    ...(spec.command && { Entrypoint: keepingPath(spec.command) }),
     ...(spec.workingDir && { WorkingDir: spec.workingDir }),
     Labels: containerLabels(spec, facts.installationId),
     Tty: false,

@@ -13,6 +13,7 @@ import {
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
+  type ImageCommand,
   type Isolation,
   type ListenerReading,
   type RestoreSpec,
@@ -107,6 +108,10 @@ class DockerEngine implements Engine {
       onLog({ timestamp: timestamp(this.#options.clock.wallMs()), stream: 'stdout', message })
     }
     await pullImage(docker, image, say, signal)
+  }
+
+  async imageCommand(image: string): Promise<ImageCommand | null> {
+    return commandOf((await this.#connected()).docker, image)
   }
 
   async databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {

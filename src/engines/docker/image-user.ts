@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import type Docker from 'dockerode'
-import { EngineFailure } from '../engine.ts'
+import { EngineFailure, type ImageCommand } from '../engine.ts'
 import { eachEntry, type Owner } from '../volume-tar.ts'
 import { orNull, requestInTime } from './client.ts'
 
@@ -13,6 +13,14 @@ export async function userOf(docker: Docker, image: string): Promise<string> {
     requestInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
   )
   return found?.Config?.User ?? ''
+}
+
+export async function commandOf(docker: Docker, image: string): Promise<ImageCommand | null> {
+  const found = await orNull(
+    requestInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
+  )
+  const [entrypoint, cmd] = [found?.Config?.Entrypoint, found?.Config?.Cmd].map((words) => [words ?? []].flat())
+  return entrypoint!.length + cmd!.length === 0 ? null : { entrypoint: entrypoint!, cmd: cmd! }
 }
 
 /**

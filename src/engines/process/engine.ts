@@ -16,6 +16,7 @@ import {
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
+  type ImageCommand,
   type Isolation,
   type ListenerReading,
   type RestoreSpec,
@@ -134,6 +135,11 @@ class ProcessEngine implements Engine {
       if (signal.reason instanceof EngineFailure) throw signal.reason
       throw new EngineFailure('interrupted', 'The build was interrupted. Deploy again.', { cause: error })
     }
+  }
+
+  async imageCommand(image: string): Promise<ImageCommand | null> {
+    const { entrypoint, cmd } = await this.#images.load(image)
+    return entrypoint || cmd ? { entrypoint: entrypoint ?? [], cmd: cmd ?? [] } : null
   }
 
   async pull(image: string): Promise<void> {

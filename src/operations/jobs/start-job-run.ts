@@ -4,6 +4,7 @@ import type { InputOf } from '../../contract/operation.ts'
 import { jobOnlyViolation } from '../../contract/rules.ts'
 import { howToDeploy } from '../../domain/apps/app.ts'
 import { commitVariables } from '../../domain/apps/commit-variables.ts'
+import type { Content } from '../../domain/environments/environment.ts'
 import { newId } from '../../domain/ids.ts'
 import {
   mostActiveRuns,
@@ -26,13 +27,16 @@ type Input = InputOf<typeof startJobRun>
 export default handler(startJobRun, async (context, input, target) => {
   const { environment, app } = target
   rejectViolation(jobOnlyViolation(app, 'runs'))
-  const { content, region, commit } = await deployedContent(context, target)
+  const { content, region, commit, imageCommand } = await deployedContent(context, target)
   const config = resolvedJobConfig(app.jobConfig, environment.applied.jobConfig)
   const limit = mostActiveRuns(config)
   const own = ownOf(input)
+  const isOfImage = !(own.command ?? config.command) && imageCommand !== undefined
+  const snapshot = commandOf(config, isOfImage ? { ...own, ...ofImage(imageCommand, config, own) } : own)
+  const layers = snapshotLayersOf(app.jobConfig, environment.applied.jobConfig, own)
   const run = await newRun(context, target, {
-    snapshot: { ...content, ...commandOf(config, own) },
-    snapshotFrom: snapshotLayersOf(app.jobConfig, environment.applied.jobConfig, own),
+    snapshot: { ...content, ...snapshot },
+    snapshotFrom: isOfImage ? { ...layers, command: 'image', args: 'image', shell: 'image' } : layers,
     region,
     commit,
     limit,
@@ -66,14 +70,25 @@ async function deployedContent(context: Context, { environment, app }: Environme
   if (!image) {
     throw refusal('Nothing is deployed yet', `${howToDeploy(app)}, and wait until it is DEPLOYED.`)
   }
-  const { contentId } = content
-  return { content: { image, contentId }, region: rollout.region, commit: commitVariables(content) }
+  const { contentId, imageCommand } = content
+  const { region } = rollout
+  return { content: { image, contentId }, region, commit: commitVariables(content), imageCommand }
 }
 
 /** Settings given with the run; an empty value means "inherit" (docs/interface.md#job-runs). */
 function ownOf({ command, args, shell, workingDir, timeoutSeconds, backoffLimit }: Input): JobConfig {
   const given = Object.entries({ command, args, shell, workingDir, timeoutSeconds, backoffLimit })
   return withoutEmpty(Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JobConfig)
+}
+
+/** The words of the image itself; arguments take the place of CMD, as in Docker. */
+function ofImage(
+  { entrypoint, cmd }: NonNullable<Content['imageCommand']>,
+  config: ResolvedJobConfig,
+  own: JobConfig,
+): JobConfig {
+  const [command = '', ...args] = [...entrypoint, ...(own.args ?? config.args ?? cmd)]
+  return { command, args, shell: false }
 }
 
 function commandOf(config: ResolvedJobConfig, own: JobConfig) {

@@ -63,7 +63,9 @@ export class ImageBuilder {
           ? await this.#build(engine, view, wanted, onLog, signal)
           : await this.#pull(engine, view, wanted, onLog, signal)
       if (signal.aborted) return
-      await this.#store(signal, () => this.#deps.rollouts.imageReady(rolloutId, image, gitCommitId))
+      const imageCommand = view.app.isJob ? ((await engine.imageCommand?.(image)) ?? null) : null
+      const facts = { gitCommitId, imageCommand }
+      await this.#store(signal, () => this.#deps.rollouts.imageReady(rolloutId, image, facts))
     } catch (error) {
       if (signal.aborted) return
       const say = (message: string) =>

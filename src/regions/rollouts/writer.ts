@@ -1,6 +1,7 @@
 import { timestamp } from '../../clock.ts'
 import type { Environment, PodRecord, Rollout } from '../../domain/environments/environment.ts'
 import { commitMove, endMove } from '../../domain/environments/volume-move.ts'
+import type { ImageCommand } from '../../engines/engine.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { noteContainerCounts } from '../../store/repositories/container-counts.ts'
 import { findEnvironment, saveEnvironment } from '../../store/repositories/environments.ts'
@@ -22,6 +23,12 @@ const keptPods = 50
  * The reconciler's writes. Each reads again inside its transaction and does nothing if the state has changed, so that
  * a late result of an older desired state never overwrites a newer one.
  */
+/** What making an image showed, beside its name. */
+export interface ImageFacts {
+  gitCommitId: string | null
+  imageCommand: ImageCommand | null
+}
+
 export class RolloutWriter {
   readonly #db: Db
   readonly #wallMs: () => number
@@ -32,7 +39,11 @@ export class RolloutWriter {
   }
 
   /** The image exists: from BUILDING (or pulling) to DEPLOYING. */
-  imageReady(rolloutId: string, containerImage: string, gitCommitId: string | null = null): Promise<void> {
+  imageReady(
+    rolloutId: string,
+    containerImage: string,
+    { gitCommitId = null, imageCommand = null }: Partial<ImageFacts> = {},
+  ): Promise<void> {
     return this.#db.write(async (tx) => {
       const rollout = await findRollout(tx, rolloutId)
       const content = rollout && (await findContent(tx, rollout.contentId))
@@ -44,6 +55,7 @@ export class RolloutWriter {
         containerImage,
         images,
         gitCommitId: gitCommitId ?? content.gitCommitId,
+        ...(imageCommand && { imageCommand }),
       })
       await saveRollout(tx, { ...rollout, status: 'DEPLOYING' })
     })

@@ -180,6 +180,23 @@ describe('job runs', () => {
     expect(list.pagination).toEqual({ limit: 2, offset: 0, total: 3, hasMore: true })
   })
 
+  it('2.5 without a command runs the CMD of the image, and arguments take its place', async () => {
+    const { appEnvId } = await platform.makeEnvironment({ app: { dockerPreset: 'JOB' } })
+    const { uploadUrl, storageKey } = (await post('/app-env/request-storage-key', { appEnvId })).json
+    const source = await tgz({ Dockerfile: 'FROM node\nCMD ["echo", "from CMD"]\n' })
+    await fetch(uploadUrl, { method: 'PUT', body: new Uint8Array(source) })
+    await post('/app-env/notify-upload', { appEnvId, storageKey })
+    await untilRead(
+      async () => (await get('/app-env/status', { appEnvId })).json,
+      ({ status }) => status === 'RUNNING',
+      'the job to be deployed',
+    )
+    const { jobRun } = (await post('/app-env/job-run', { appEnvId })).json
+    expect(jobRun.snapshot).toMatchObject({ command: 'echo', args: ['from CMD'], shell: false })
+    const own = (await post('/app-env/job-run', { appEnvId, command: 'echo own' })).json
+    expect(own.jobRun?.snapshot.command ?? own.error).toMatch(/echo own|Limit of active runs/)
+  })
+
   it('refuses without a command, without a deployment, over the limit, and for other apps', async () => {
     const bare = await makeJob({})
     expect((await post('/app-env/job-run', { appEnvId: bare })).json.error).toBe('No command to run')

@@ -150,6 +150,7 @@ const portFiles: Record<string, readonly string[]> = {
   engines: [
     'src/engines/engine.ts',
     'src/engines/line-splitter.ts',
+    'src/engines/login-shell.ts',
     'src/engines/listening-sockets.ts',
     'src/engines/wait-until-listening.ts',
     // How a database is run and copied, by an engine or a cluster.

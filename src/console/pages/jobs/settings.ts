@@ -9,6 +9,7 @@ export const layerNames: Record<SnapshotLayers['command'], string> = {
   app: 'App',
   environment: 'Environment',
   run: 'This run',
+  image: 'Image',
 }
 
 export interface JobField {

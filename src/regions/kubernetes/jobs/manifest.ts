@@ -1,4 +1,5 @@
 import type { ContainerSpec } from '../../../engines/engine.ts'
+import { keepingPath } from '../../../engines/login-shell.ts'
 import { type ClusterOptions, containerName, type Manifest, securityContext } from '../manifests/workload.ts'
 
 /** Labels of everything that belongs to one attempt of a job run. */
@@ -84,7 +85,7 @@ function podSpec(spec: ContainerSpec, { claimOf, podSecurity }: JobManifestOptio
       {
         name: containerName,
         image: spec.image,
-        ...(spec.command ? { command: spec.command } : {}),
+        ...(spec.command ? { command: keepingPath(spec.command) } : {}),
         ...(spec.workingDir ? { workingDir: spec.workingDir } : {}),
         envFrom: [{ secretRef: { name: spec.name } }],
         resources: resourcesOf(spec),

@@ -71,7 +71,14 @@ describe('the objects of a job attempt', () => {
                 {
                   name: 'app',
                   image: 'registry.test/longshore/env_a@sha256:00',
-                  command: ['/bin/sh', '-lc', 'node report.js "$1"', 'sh', 'yesterday'],
+                  command: [
+                    '/bin/sh',
+                    '-c',
+                    'export LONGSHORE_PATH="$PATH"; exec /bin/sh -lc "$0" "$@"',
+                    'export PATH="$LONGSHORE_PATH${PATH:+:$PATH}"; unset LONGSHORE_PATH; node report.js "$1"',
+                    'sh',
+                    'yesterday',
+                  ],
                   workingDir: '/app',
                   envFrom: [{ secretRef: { name: 'report-nightly-abc-1' } }],
                   resources: {
