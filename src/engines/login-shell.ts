@@ -1,5 +1,5 @@
 /**
- * A login shell sets PATH anew, so the programs of the image would be missing (2.5). A shell around it keeps PATH, and the
+ * A login shell resets PATH, so the programs of the image would be missing (2.5). A shell around it keeps PATH, and the
  * login shell puts it before its own. Other commands stay as they are.
  */
 export function keepingPath(words: readonly string[]): string[] {
@@ -10,4 +10,4 @@ export function keepingPath(words: readonly string[]): string[] {
 
 // The script and its arguments are words of their own, so nothing in them can change these two.
 const keep = 'export LONGSHORE_PATH="$PATH"; exec /bin/sh -lc "$0" "$@"'
-const restore = 'export PATH="$LONGSHORE_PATH${PATH:+:$PATH}"; unset LONGSHORE_PATH; '
+const restore = `export PATH="$LONGSHORE_PATH\${PATH:+:$PATH}"; unset LONGSHORE_PATH; `

@@ -24,6 +24,7 @@ import { engineError, openStream, orNull, requestInTime, statusOf } from './clie
 import { DatabaseImages } from './database-availability.ts'
 import type { HostFirewall } from './host-firewall.ts'
 import { imageRepository } from './image-names.ts'
+import { commandOf } from './image-user.ts'
 import { ContainerList } from './list.ts'
 import { readListeners } from './listeners.ts'
 import { engineTime, linesAfter, readLogLines } from './logs.ts'

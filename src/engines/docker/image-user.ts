@@ -19,7 +19,9 @@ export async function commandOf(docker: Docker, image: string): Promise<ImageCom
   const found = await orNull(
     requestInTime((abortSignal) => docker.getImage(image).inspect({ abortSignal } as object)),
   )
-  const [entrypoint, cmd] = [found?.Config?.Entrypoint, found?.Config?.Cmd].map((words) => [words ?? []].flat())
+  const [entrypoint, cmd] = [found?.Config?.Entrypoint, found?.Config?.Cmd].map((words) =>
+    [words ?? []].flat(),
+  )
   return entrypoint!.length + cmd!.length === 0 ? null : { entrypoint: entrypoint!, cmd: cmd! }
 }
 

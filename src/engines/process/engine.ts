@@ -16,7 +16,6 @@ import {
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
-  type ImageCommand,
   type Isolation,
   type ListenerReading,
   type RestoreSpec,
@@ -137,10 +136,7 @@ class ProcessEngine implements Engine {
     }
   }
 
-  async imageCommand(image: string): Promise<ImageCommand | null> {
-    const { entrypoint, cmd } = await this.#images.load(image)
-    return entrypoint || cmd ? { entrypoint: entrypoint ?? [], cmd: cmd ?? [] } : null
-  }
+  imageCommand = (image: string) => this.#images.commandOf(image)
 
   async pull(image: string): Promise<void> {
     throw new EngineFailure(

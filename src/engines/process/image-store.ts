@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { EngineFailure } from '../engine.ts'
+import { EngineFailure, type ImageCommand } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import type { Runtime } from './host-runtimes.ts'
 
@@ -51,6 +51,11 @@ export class ImageStore {
     await rename(`${file}.new`, file)
     this.#known.set(image.contentId, image)
     return `process/${image.appEnvId}:${image.contentId}`
+  }
+
+  async commandOf(reference: string): Promise<ImageCommand | null> {
+    const { entrypoint, cmd } = await this.load(reference)
+    return entrypoint || cmd ? { entrypoint: entrypoint ?? [], cmd: cmd ?? [] } : null
   }
 
   /** Throws `not supported` if the reference is not a build of this engine, `interrupted` if the build is lost. */

@@ -24,7 +24,7 @@ const keptPods = 50
  * a late result of an older desired state never overwrites a newer one.
  */
 /** What making an image showed, beside its name. */
-export interface ImageFacts {
+interface ImageFacts {
   gitCommitId: string | null
   imageCommand: ImageCommand | null
 }

@@ -75,7 +75,7 @@ describe('the objects of a job attempt', () => {
                     '/bin/sh',
                     '-c',
                     'export LONGSHORE_PATH="$PATH"; exec /bin/sh -lc "$0" "$@"',
-                    'export PATH="$LONGSHORE_PATH${PATH:+:$PATH}"; unset LONGSHORE_PATH; node report.js "$1"',
+                    `export PATH="$LONGSHORE_PATH\${PATH:+:$PATH}"; unset LONGSHORE_PATH; node report.js "$1"`,
                     'sh',
                     'yesterday',
                   ],
