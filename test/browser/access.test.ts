@@ -40,6 +40,18 @@ describe.skipIf(noBrowser !== null)(
       await other.getByRole('alert').getByText('Sign-in link is not valid').waitFor()
     })
 
+    it('takes a new link in a tab that is signed out, where only the fragment changes', async () => {
+      const page = await fixture.page(await fixture.context())
+      await page.goto(fixture.address('/sign-in'))
+      await page.getByRole('heading', { name: 'Sign in to Longshore' }).waitFor()
+      expect(await page.title()).toBe('Sign in to Longshore · Longshore')
+      const { code } = await fixture.platform.sessions.createLink(fixture.platform.admin.token)
+      await page.goto(`${fixture.address('/sign-in')}#${code}`)
+      await page.getByRole('heading', { name: 'Environments', exact: true }).waitFor()
+      expect(await page.title()).toBe('Environments · Longshore')
+      expect(page.url()).not.toContain(code)
+    })
+
     it('returns to the same place after an expired session, but never to another site (open redirect)', async () => {
       const page = await fixture.page(await fixture.context())
       const enter = async () => {

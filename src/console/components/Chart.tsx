@@ -80,7 +80,7 @@ export function Chart({ title, unit, series, across, window, stepped = false }: 
 /** Dashes of the second and the third series, so that they differ not only in color. */
 const dashes: readonly (number[] | undefined)[] = [undefined, [4, 3], [1, 3]]
 
-const plain = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 })
+const plain = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 })
 
 const unitWords: Record<string, string> = {
   'req/s': 'requests per second',

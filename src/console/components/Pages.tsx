@@ -1,3 +1,5 @@
+import { whole } from './words.ts'
+
 interface Props {
   offset: number
   size: number
@@ -26,7 +28,7 @@ export function Pages({ offset, size, total, go }: Props) {
       >
         Older
       </button>
-      <span className="muted small">{total.toLocaleString()} entries</span>
+      <span className="muted small">{whole(total)} entries</span>
     </div>
   )
 }

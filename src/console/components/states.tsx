@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { AppError } from '../../errors.ts'
 import { inWords } from '../words/text.ts'
+import { PageTitle } from './PageTitle.tsx'
 
 /** Loading placeholder, announced once to screen readers. */
 export function Loading({ rows = 4 }: { rows?: number }) {
@@ -28,7 +29,7 @@ export function Empty({ title, children }: { title: string; children?: React.Rea
 export function NotFound() {
   return (
     <div className="state">
-      <h1>Page not found</h1>
+      <PageTitle>Page not found</PageTitle>
       <p className="muted">This page does not exist, or you have no access to it.</p>
       <Link to="/" className="button">
         Go to the overview

@@ -1,23 +1,26 @@
+/** The console is in English, so its numbers and dates are too, whatever the language of the browser. */
+const locale = 'en-US'
+
 /** Formats of numbers, times and units. Dates are in the reader's time zone. */
-const number = new Intl.NumberFormat(undefined, {
+const number = new Intl.NumberFormat(locale, {
   maximumSignificantDigits: 3,
   maximumFractionDigits: 3,
   roundingPriority: 'lessPrecision',
 })
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
-const clockTime = new Intl.DateTimeFormat(undefined, {
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' })
+const clockTime = new Intl.DateTimeFormat(locale, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
 })
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
-const short = new Intl.DateTimeFormat(undefined, {
+const day = new Intl.DateTimeFormat(locale, { dateStyle: 'full' })
+const short = new Intl.DateTimeFormat(locale, {
   month: 'short',
   day: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
 })
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
 
 export const exactTime = (iso: string): string => exact.format(new Date(iso))
 export const timeOfDay = (iso: string): string => clockTime.format(new Date(iso))
@@ -45,9 +48,14 @@ export function quantity(value: number, unit: string): string {
   return `${number.format(value)} ${counted}`
 }
 
+/** A whole number, as in "20,000". */
+export function whole(count: number): string {
+  return count.toLocaleString(locale)
+}
+
 /** "1 container", "3 containers". */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
-  return `${count.toLocaleString()} ${count === 1 ? singular : plural}`
+  return `${whole(count)} ${count === 1 ? singular : plural}`
 }
 
 export function megabytes(mb: number): string {

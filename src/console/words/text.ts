@@ -32,10 +32,19 @@ const ruleNumber = /^[A-Z]\d{1,2}: | \((?:[A-Z]\d{1,2}(?:, )?)+\)/g
 /** The id of an object: the page shows its name. */
 const objectId = / [a-z]{2,4}_[a-z0-9]{16,}\b/g
 
+/** A field of an entry in a list, as in `set[0].name`. */
+const placeInList = /\b\w+\[\d+\]\.(\w+)/g
+
+function labelOfPlace(_found: string, field: string): string {
+  const label = knownLabel(field)
+  return label === null ? field : `“${label}”`
+}
+
 /** A message of the platform with the names of pages, buttons and inputs in place of operations and fields. */
 export function inWords(message: string): string {
   return message
     .replaceAll(ruleNumber, '')
+    .replaceAll(placeInList, labelOfPlace)
     .replaceAll(objectId, '')
     .replaceAll('get-logs with jobRunId', 'the page of the run')
     .replaceAll(operationId, (found, start: string | undefined, id: string) => {
@@ -53,7 +62,7 @@ export function inWords(message: string): string {
 
 /** The message about one input, which its label names already. */
 export function aboutInput(message: string, name: string): string {
-  const words = inWords(message.replace(new RegExp(`^(?:[\\w.]+\\.)?${name}: `), ''))
+  const words = inWords(message.replace(new RegExp(`^(?:[\\w.[\\]]+\\.)?${name}: `), ''))
   const label = `“${knownLabel(name)}” `
   return words.startsWith(label) ? asSentence(words.slice(label.length)) : words
 }

@@ -1,4 +1,4 @@
-import { counted, exactTime, megabytes } from '../components/words.ts'
+import { counted, exactTime, megabytes, whole } from '../components/words.ts'
 import { aggregationNames, metricNames, spanWords } from '../pages/alerts/words.ts'
 import { secondsWords } from '../pages/jobs/run-words.ts'
 import { fieldLabel, fieldUnit, isHidden } from './fields.ts'
@@ -72,7 +72,7 @@ function numberWords(path: string, value: number): string {
     case 'zClouds':
       return `${counted(value, 'zCloud')} (${value * 0.5} CPU, ${megabytes(value * 512)})`
     default:
-      return value.toLocaleString()
+      return whole(value)
   }
 }
 

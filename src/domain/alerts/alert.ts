@@ -88,3 +88,6 @@ function amount(value: number, unit: string): string {
 function round(value: number): number {
   return Number(value.toPrecision(3))
 }
+
+/** The warning about an alert without a contact point: it works, and the console shows it. */
+export const unheardAlert = 'It sends no notifications: contactPointIds is empty.'

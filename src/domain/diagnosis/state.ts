@@ -1,5 +1,6 @@
 import { counted } from '../../amounts.ts'
 import type { Finding } from '../../contract/diagnosis.ts'
+import { unheardAlert } from '../alerts/alert.ts'
 import { type Detector, type Facts, fixBy } from './facts.ts'
 
 /** The engine does not answer: other problems cannot be fixed until it does. */
@@ -144,7 +145,9 @@ export const detectAlerts: Detector = ({ alerts }) =>
         cause: 'alert-misconfigured',
         severity: 'info',
         confidence: 'certain',
-        summary: `Alert ${alertId} is misconfigured.`,
+        summary: warnings.every((text) => text === unheardAlert)
+          ? `Alert ${alertId} has no contact point, so only the console shows it.`
+          : `Alert ${alertId} is misconfigured.`,
         since: updatedAt,
         evidence: warnings.slice(0, 2).map((text) => ({ source: 'alert' as const, at: updatedAt, text })),
         fix: correction && correct(alertId, correction),

@@ -1,6 +1,6 @@
 import { findAlertStates, lastCheckOf, lastCycleAt } from '../../alerting/states.ts'
 import type { Alert } from '../../contract/alerts.ts'
-import { type StoredAlert, thresholdWarnings } from '../../domain/alerts/alert.ts'
+import { type StoredAlert, thresholdWarnings, unheardAlert } from '../../domain/alerts/alert.ts'
 import { alertPage } from '../../domain/alerts/console-pages.ts'
 import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import {
@@ -76,9 +76,7 @@ export async function currentValueOf(
 /** Warns about a threshold that cannot be reached or looks like another unit, and about missing contact points. */
 export function warningsFor(alert: StoredAlert, target: EnvironmentTarget): string[] {
   const warnings = warningsOfThreshold(alert, target)
-  return alert.contactPointIds.length > 0
-    ? warnings
-    : [...warnings, 'It sends no notifications: contactPointIds is empty.']
+  return alert.contactPointIds.length > 0 ? warnings : [...warnings, unheardAlert]
 }
 
 function warningsOfThreshold(alert: StoredAlert, { environment, app }: EnvironmentTarget): string[] {

@@ -4,6 +4,7 @@ import { useWrite } from '../../api/queries.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { NameForm } from '../../components/NameForm.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { type NumberSetting, SettingsForm } from '../../components/SettingsForm.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useAccount } from '../../shell/account.ts'
@@ -16,7 +17,7 @@ export function AccountPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Account settings</h1>
+        <PageTitle>Account settings</PageTitle>
         <span className="muted">
           <code>{accountId}</code>
         </span>

@@ -1,3 +1,4 @@
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { Timeline } from './Timeline.tsx'
 
@@ -7,7 +8,7 @@ export function ActivityPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Activity</h1>
+        <PageTitle>Activity</PageTitle>
         <span className="muted">{name}</span>
       </div>
       <Timeline accountId={accountId} />

@@ -1,8 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { Badge } from '../../components/Badge.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
+import { whole } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { surfaceNames } from '../activity/entries.ts'
 import { useEntries } from '../activity/Timeline.tsx'
@@ -18,7 +20,7 @@ export function AgentsPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Agents</h1>
+        <PageTitle>Agents</PageTitle>
         <span className="muted">{name}</span>
       </div>
       {read.error && !read.data && <Failed error={read.error} retry={() => read.refetch()} />}
@@ -45,9 +47,7 @@ export function AgentsPage() {
               >
                 Count older entries too
               </button>
-              <span className="muted small">
-                Counted: the newest {read.data.length.toLocaleString()} entries.
-              </span>
+              <span className="muted small">Counted: the newest {whole(read.data.length)} entries.</span>
             </div>
           )}
         </div>
@@ -70,11 +70,11 @@ const columns: Column<Caller>[] = [
     ),
   },
   { title: 'From where', cell: ({ surface }) => surfaceNames[surface] },
-  { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
+  { title: 'Done', kind: 'number', cell: ({ done }) => whole(done) },
   {
     title: 'Refused',
     kind: 'number',
-    cell: ({ refused }) => (refused > 0 ? <Badge tone="bad">{refused.toLocaleString()}</Badge> : '0'),
+    cell: ({ refused }) => (refused > 0 ? <Badge tone="bad">{whole(refused)}</Badge> : '0'),
   },
   { title: 'Last seen', cell: ({ lastAt }) => <Time at={lastAt} /> },
 ]

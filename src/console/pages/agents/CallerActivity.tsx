@@ -1,8 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { Fact } from '../../components/Fact.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
+import { whole } from '../../components/words.ts'
 import { operationWords } from '../../words/operations.ts'
 import { type Entry, type Filters, shortId } from '../activity/entries.ts'
 import { Timeline, useEntries } from '../activity/Timeline.tsx'
@@ -26,7 +28,7 @@ export function CallerActivity({ accountId, fixed, heading }: Props) {
   return (
     <>
       <div className="page-head">
-        <h1>{title}</h1>
+        <PageTitle>{title}</PageTitle>
         <span className="muted">{about}</span>
       </div>
       <div className="stack">
@@ -45,9 +47,9 @@ function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete
     <section className="panel" aria-label="Totals">
       <div className="body">
         <dl className="facts">
-          <Fact label="Changes" value={(entries.length - refused).toLocaleString()} />
-          <Fact label="Refused" value={refused.toLocaleString()} />
-          <Fact label="Undone by it" value={undone.toLocaleString()} />
+          <Fact label="Changes" value={whole(entries.length - refused)} />
+          <Fact label="Refused" value={whole(refused)} />
+          <Fact label="Undone by it" value={whole(undone)} />
           <Fact
             label={isComplete ? 'First seen' : 'First of these'}
             value={<Time at={entries.at(-1)!.timestamp} />}
@@ -56,7 +58,7 @@ function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete
         </dl>
         {!isComplete && (
           <p className="muted small">
-            Counted: the newest {entries.length.toLocaleString()} entries. Load older ones below.
+            Counted: the newest {whole(entries.length)} entries. Load older ones below.
           </p>
         )}
       </div>
@@ -64,8 +66,8 @@ function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete
         label="Operations of this caller"
         columns={[
           { title: 'Operation', cell: ({ operation }) => operationWords(operation) },
-          { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
-          { title: 'Refused', kind: 'number', cell: (row) => row.refused.toLocaleString() },
+          { title: 'Done', kind: 'number', cell: ({ done }) => whole(done) },
+          { title: 'Refused', kind: 'number', cell: (row) => whole(row.refused) },
         ]}
         rows={operationsOf(entries)}
         keyOf={({ operation }) => operation}
@@ -85,8 +87,8 @@ const sessionColumns: Column<Session>[] = [
   },
   { title: 'First call', cell: ({ firstAt }) => <Time at={firstAt} /> },
   { title: 'Last call', cell: ({ lastAt }) => <Time at={lastAt} /> },
-  { title: 'Done', kind: 'number', cell: ({ done }) => done.toLocaleString() },
-  { title: 'Refused', kind: 'number', cell: ({ refused }) => refused.toLocaleString() },
+  { title: 'Done', kind: 'number', cell: ({ done }) => whole(done) },
+  { title: 'Refused', kind: 'number', cell: ({ refused }) => whole(refused) },
 ]
 
 function Sessions({ sessions }: { sessions: readonly Session[] }) {

@@ -3,6 +3,7 @@ import { alertStates, listAlerts } from '../../../contract/alerts.ts'
 import { getAccountHealth } from '../../../contract/diagnosis.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Pages } from '../../components/Pages.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { counted } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
@@ -68,7 +69,7 @@ function PageHead({ total }: { total: number | undefined }) {
   const firing = health.data?.alerts.firing
   return (
     <div className="page-head">
-      <h1>Alerts</h1>
+      <PageTitle>Alerts</PageTitle>
       <span className="muted" role="status">
         {name}
         {total !== undefined && ` · ${counted(total, 'alert')}`}

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import type { Consent, ConsentAnswer, ConsentDecision } from '../../../contract/consent.ts'
 import type { AppError } from '../../../errors.ts'
 import { sessionRequest } from '../../api/session.ts'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { Logo } from '../../shell/Frame.tsx'
 import { ConsentForm } from './ConsentForm.tsx'
@@ -40,7 +41,7 @@ export function AuthorizePage() {
       <div className="panel stack">
         <div className="row">
           <Logo />
-          <h1>Connect an agent</h1>
+          <PageTitle>Connect an agent</PageTitle>
         </div>
         {read.isPending && <Loading />}
         {read.error && <Failed error={read.error} />}

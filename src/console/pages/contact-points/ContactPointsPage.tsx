@@ -9,6 +9,7 @@ import { useKept } from '../../api/drafts.ts'
 import { everyMs, useRead, useWrite } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
 import { Time } from '../../components/Time.tsx'
@@ -29,7 +30,7 @@ export function ContactPointsPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Contact points</h1>
+        <PageTitle>Contact points</PageTitle>
         <span className="muted">{name}</span>
         {permissions.admin && (
           <div className="actions">

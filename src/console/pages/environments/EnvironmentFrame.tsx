@@ -1,12 +1,14 @@
-import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { restartAppEnv, startAppEnv, stopAppEnv } from '../../../contract/app-env-actions.ts'
 import { type AppEnv, getAppEnv } from '../../../contract/app-envs.ts'
 import { getApp } from '../../../contract/apps.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
 import { Failed, Loading } from '../../components/states.tsx'
 import { useAccounts } from '../../shell/account.ts'
+import { sentenceCase } from '../../words/text.ts'
 import { EnvironmentProvider } from './environment.ts'
 import { PendingBar } from './PendingBar.tsx'
 import { StatusBadge } from './StatusBadge.tsx'
@@ -15,12 +17,8 @@ import { StatusBadge } from './StatusBadge.tsx'
 export function EnvironmentFrame() {
   const { envName } = useParams({ from: '/frame/environments/$envName' })
   const read = useRead(getAppEnv, { envName }, { everyMs: everyMs.status })
-  useEffect(() => {
-    document.title = `${envName} · Longshore`
-    return () => {
-      document.title = 'Longshore'
-    }
-  }, [envName])
+  const tab = useLocation().pathname.split('/')[3]
+  usePageTitle(...(tab === undefined ? [] : [sentenceCase(tab.replaceAll('-', ' '))]), envName)
   useAccountOf(read.data)
   const lost = read.error && ['not-found', 'forbidden'].includes(read.error.kind)
   if (read.error && (!read.data || lost))

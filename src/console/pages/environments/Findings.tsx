@@ -16,7 +16,7 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge, type Tone } from '../../components/Badge.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Time } from '../../components/Time.tsx'
-import { quantity } from '../../components/words.ts'
+import { quantity, whole } from '../../components/words.ts'
 import { operationWords } from '../../words/operations.ts'
 import { inWords, sentenceCase } from '../../words/text.ts'
 import { metricNames } from '../alerts/words.ts'
@@ -129,7 +129,7 @@ function valueWords(text: string | undefined, value: number | undefined): string
   if (value === undefined) return null
   const metric = metrics.find((one) => one === text)
   if (metric) return `${metricNames[metric]} ${quantity(value, metricUnits[metric])}`
-  return text === undefined ? value.toLocaleString() : `${inWords(text)} (${value.toLocaleString()})`
+  return text === undefined ? whole(value) : `${inWords(text)} (${whole(value)})`
 }
 
 const sourceNames: Record<Evidence['source'], string> = {

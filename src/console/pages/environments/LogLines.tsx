@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { getLogs, type LogLine } from '../../../contract/app-env-reads.ts'
+import { ansi } from '../../../contract/hidden-characters.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
 import type { AppError } from '../../../errors.ts'
 import { client } from '../../api/client.ts'
@@ -46,7 +47,7 @@ export function LogLines({ input, newest, cursor, follows }: LinesProps) {
           <Time at={line.timestamp} clock />
           <pre>
             {line.stream === 'stderr' && <span className="hidden-text">standard error: </span>}
-            {line.message}
+            {line.message.replace(ansi, '')}
           </pre>
         </li>
       ))}

@@ -1,13 +1,13 @@
 import type { ProbeCheck, ProbeLevel } from '../../../contract/function-probe.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
-import { quantity } from '../../components/words.ts'
+import { quantity, whole } from '../../components/words.ts'
 import { inWords } from '../../words/text.ts'
 
 const columns = Object.entries({
   'At a time': ({ concurrency }) => concurrency,
-  Requests: ({ requests }) => requests.toLocaleString(),
-  Answered: ({ ok }) => ok.toLocaleString(),
+  Requests: ({ requests }) => whole(requests),
+  Answered: ({ ok }) => whole(ok),
   Errors: errorsOf,
   Median: ({ p50Seconds }) => quantity(p50Seconds, 's'),
   '95th percentile': ({ p95Seconds }) => quantity(p95Seconds, 's'),
@@ -38,7 +38,7 @@ function errorsOf({ answered4xx, answered5xx, refused, failed }: ProbeLevel): st
     [failed, 'without an answer'],
   ] as const
   const seen = kinds.filter(([count]) => count > 0)
-  return seen.length === 0 ? '0' : seen.map(([count, kind]) => `${count.toLocaleString()} ${kind}`).join(', ')
+  return seen.length === 0 ? '0' : seen.map(([count, kind]) => `${whole(count)} ${kind}`).join(', ')
 }
 
 const rules: Record<ProbeCheck['rule'], string> = {

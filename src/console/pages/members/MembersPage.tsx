@@ -1,5 +1,6 @@
 import { listMembers } from '../../../contract/members.ts'
 import { useRead } from '../../api/queries.ts'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { AccessMatrix } from './AccessMatrix.tsx'
@@ -17,7 +18,7 @@ export function MembersPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Members and access</h1>
+        <PageTitle>Members and access</PageTitle>
         <span className="muted">{name}</span>
       </div>
       {read.isPending && <Loading rows={6} />}

@@ -7,7 +7,7 @@ import { Conflict } from '../../components/Conflict.tsx'
 import { Dialog } from '../../components/Dialog.tsx'
 import { Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { counted } from '../../components/words.ts'
+import { counted, whole } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { type Access, type AccessChange, accessOf, type ListedEnvironment, opened } from './access-draft.ts'
 
@@ -163,5 +163,5 @@ function namesOf(environments: readonly ListedEnvironment[]): string {
   if (environments.length === 0) return 'nothing'
   const names = environments.slice(0, 12).map(({ cliEnvName }) => cliEnvName)
   const more = environments.length - names.length
-  return names.join(', ') + (more > 0 ? ` and ${more.toLocaleString()} more` : '')
+  return names.join(', ') + (more > 0 ? ` and ${whole(more)} more` : '')
 }

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { createContext, useContext, useEffect, useRef, useState } from 'react'
 import { listAlerts } from '../../../contract/alerts.ts'
-import type { listAppEnvs } from '../../../contract/app-envs.ts'
+import { listAppEnvs } from '../../../contract/app-envs.ts'
 import { databasePresetNames } from '../../../contract/fields.ts'
 import { getAppEnvMetricsSeries } from '../../../contract/measurements.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
@@ -9,7 +9,7 @@ import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { Sparkline } from '../../components/Sparkline.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
-import { quantity } from '../../components/words.ts'
+import { quantity, whole } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { StatusBadge } from '../environments/StatusBadge.tsx'
 
@@ -126,7 +126,22 @@ function Later({ children }: { children: React.ReactNode }) {
 }
 
 function Status({ row }: { row: EnvironmentRow }) {
-  return <StatusBadge environment={row} isLive={useReads()} />
+  const reads = useReads()
+  return (
+    <>
+      <StatusBadge environment={row} isLive={reads} />
+      {reads && row.status !== 'STOPPED' && <Attention appEnvId={row.appEnvId} />}
+    </>
+  )
+}
+
+/** What the page of the environment and the shell call a problem. One read, which every row shares. */
+function Attention({ appEnvId }: { appEnvId: string }) {
+  const { accountId } = useAccount()
+  const input = { accountId, healthy: false, limit: 1000 } as const
+  const { data } = useRead(listAppEnvs, input, { everyMs: everyMs.chart })
+  const isIll = data?.appEnvs.some((one) => one.appEnvId === appEnvId) ?? false
+  return isIll ? <Badge tone="bad">Needs attention</Badge> : null
 }
 
 /** One read for the whole account, which every row shares. */
@@ -136,7 +151,7 @@ function Firing({ appEnvId }: { appEnvId: string }) {
   const { data } = useRead(listAlerts, input, { everyMs: everyMs.chart })
   const firing = data?.alerts.filter((alert) => alert.appEnvId === appEnvId).length ?? 0
   if (firing === 0) return <span className="muted">{data ? 'None' : ''}</span>
-  return <Badge tone="bad">{firing.toLocaleString()} firing</Badge>
+  return <Badge tone="bad">{whole(firing)} firing</Badge>
 }
 
 function Traffic({

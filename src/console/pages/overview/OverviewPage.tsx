@@ -2,8 +2,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react'
 import { listApps } from '../../../contract/apps.ts'
 import { useRead } from '../../api/queries.ts'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
-import { counted } from '../../components/words.ts'
+import { counted, whole } from '../../components/words.ts'
 import { useAccount } from '../../shell/account.ts'
 import { untilLoaded } from '../../until-loaded.ts'
 import { statusNames } from '../environments/status-words.ts'
@@ -35,7 +36,7 @@ export function OverviewPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Environments</h1>
+        <PageTitle>Environments</PageTitle>
         <span className="muted">
           {name}
           {environments.isComplete && ` · ${isEmpty ? 'none yet' : summaryOf(rows)}`}
@@ -87,7 +88,7 @@ function EnvironmentList({ rows, isComplete }: { rows: readonly EnvironmentRow[]
           {!isComplete && rows.length > 0 && 'Loading the rest'}
           {isComplete &&
             shown.length !== rows.length &&
-            `${shown.length.toLocaleString()} of ${counted(rows.length, 'environment')}`}
+            `${whole(shown.length)} of ${counted(rows.length, 'environment')}`}
         </span>
       </header>
       {shown.length === 0 && !isComplete && <Loading rows={6} />}
@@ -104,7 +105,7 @@ function summaryOf(rows: readonly EnvironmentRow[]): string {
   const moving = count('PENDING') + count('UPDATING')
   return [
     `${count('RUNNING').toLocaleString()} running`,
-    ...(moving > 0 ? [`${moving.toLocaleString()} deploying`] : []),
+    ...(moving > 0 ? [`${whole(moving)} deploying`] : []),
     `${count('STOPPED').toLocaleString()} stopped`,
   ].join(', ')
 }

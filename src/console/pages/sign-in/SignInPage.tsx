@@ -7,6 +7,7 @@ import { getUser } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
 import { prefetch } from '../../api/queries.ts'
 import { onOtherTabSignedIn, signIn } from '../../api/session.ts'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Problem } from '../../components/states.tsx'
 import { Logo } from '../../shell/Frame.tsx'
 import { firstOf } from '../overview/use-environments.ts'
@@ -25,7 +26,7 @@ export function SignInPage() {
       >
         <div className="row">
           <Logo />
-          <h1>Sign in to Longshore</h1>
+          <PageTitle>Sign in to Longshore</PageTitle>
         </div>
         <p className="muted">
           Run <code>longshore console</code> on the machine for a link that signs you in, or paste a user
@@ -62,7 +63,7 @@ function useSignIn() {
   const [error, setError] = useState<AppError | null>(null)
   const [busy, setBusy] = useState(false)
   const queries = useQueryClient()
-  const spent = useRef(false)
+  const spent = useRef<string | null>(null)
 
   const href = insideConsole(next, router.origin ?? location.origin)
 
@@ -80,14 +81,20 @@ function useSignIn() {
       setBusy(false)
     }
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the code is used once, when the page opens
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each code is used once, when it arrives
   useEffect(() => {
-    const code = location.hash.slice(1)
-    if (code === '' || spent.current) return
-    spent.current = true
-    // Remove the code from the address bar and the history first.
-    history.replaceState(history.state, '', location.pathname + location.search)
-    void enter({ code })
+    const take = () => {
+      const code = location.hash.slice(1)
+      if (code === '' || spent.current === code) return
+      spent.current = code
+      // Remove the code from the address bar and the history first.
+      history.replaceState(history.state, '', location.pathname + location.search)
+      void enter({ code })
+    }
+    take()
+    // A new link that is pasted into this tab changes only the fragment.
+    window.addEventListener('hashchange', take)
+    return () => window.removeEventListener('hashchange', take)
   }, [])
 
   useEffect(

@@ -1,3 +1,4 @@
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { FirstRun } from './FirstRun.tsx'
 
 /** The first run, also for later visits: a sample, an agent, and the agent's calls. */
@@ -5,7 +6,7 @@ export function StartPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Get started</h1>
+        <PageTitle>Get started</PageTitle>
       </div>
       <FirstRun />
     </>

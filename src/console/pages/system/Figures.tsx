@@ -1,6 +1,6 @@
 import { Fact } from '../../components/Fact.tsx'
 import { Time } from '../../components/Time.tsx'
-import { megabytes, quantity } from '../../components/words.ts'
+import { megabytes, quantity, whole } from '../../components/words.ts'
 import type { Metric } from './metrics-text.ts'
 
 const stores: Record<string, string> = { sqlite: 'SQLite', postgresql: 'PostgreSQL' }
@@ -36,19 +36,19 @@ export function Queues({ metrics }: { metrics: readonly Metric[] }) {
   return (
     <Panel id="queues" title="Queues" note="Waiting or under way">
       {queues.map(({ labels: { queue = '' }, value }) => (
-        <Fact key={queue} label={queueNames[queue] ?? queue} value={value.toLocaleString()} />
+        <Fact key={queue} label={queueNames[queue] ?? queue} value={whole(value)} />
       ))}
-      {underWay && <Fact label="Requests in the gateway" value={underWay.value.toLocaleString()} />}
+      {underWay && <Fact label="Requests in the gateway" value={whole(underWay.value)} />}
     </Panel>
   )
 }
 
 const figures: readonly [name: string, label: string, words: (value: number) => string][] = [
-  ['longshore_environments', 'Environments that should run', (value) => value.toLocaleString()],
-  ['longshore_containers_ready', 'Containers ready', (value) => value.toLocaleString()],
-  ['longshore_gateway_requests_total', 'Requests served', (value) => value.toLocaleString()],
-  ['longshore_cold_starts_total', 'Cold starts', (value) => value.toLocaleString()],
-  ['longshore_operations_in_flight', 'Operations under way', (value) => value.toLocaleString()],
+  ['longshore_environments', 'Environments that should run', (value) => whole(value)],
+  ['longshore_containers_ready', 'Containers ready', (value) => whole(value)],
+  ['longshore_gateway_requests_total', 'Requests served', (value) => whole(value)],
+  ['longshore_cold_starts_total', 'Cold starts', (value) => whole(value)],
+  ['longshore_operations_in_flight', 'Operations under way', (value) => whole(value)],
   ['longshore_resident_memory_bytes', 'Memory of the control plane', (value) => megabytes(value / 2 ** 20)],
   ['longshore_metric_store_bytes', 'Stored measurements', (value) => megabytes(value / 2 ** 20)],
 ]

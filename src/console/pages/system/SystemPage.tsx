@@ -6,8 +6,10 @@ import type { AppError } from '../../../errors.ts'
 import { statusPage } from '../../api/client.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { Failed, Loading, NotFound } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
+import { whole } from '../../components/words.ts'
 import { operationWords } from '../../words/operations.ts'
 import { valueWords } from '../../words/values.ts'
 import { Installation, Queues, SinceStart } from './Figures.tsx'
@@ -23,7 +25,7 @@ export function SystemPage() {
   return (
     <>
       <div className="page-head">
-        <h1>System</h1>
+        <PageTitle>System</PageTitle>
       </div>
       <div className="stack">
         <Readiness />
@@ -157,12 +159,12 @@ function Operations({ metrics }: { metrics: readonly Metric[] }) {
         maxHeight={420}
         columns={[
           { title: 'Operation', cell: ({ operation }) => operationWords(operation) },
-          { title: 'Carried out', kind: 'number', cell: ({ ok }) => ok.toLocaleString() },
-          { title: 'Refused', kind: 'number', cell: ({ refused }) => refused.toLocaleString() },
+          { title: 'Carried out', kind: 'number', cell: ({ ok }) => whole(ok) },
+          { title: 'Refused', kind: 'number', cell: ({ refused }) => whole(refused) },
           {
             title: 'Own errors',
             kind: 'number',
-            cell: ({ faults }) => (faults > 0 ? <Badge tone="bad">{faults.toLocaleString()}</Badge> : '0'),
+            cell: ({ faults }) => (faults > 0 ? <Badge tone="bad">{whole(faults)}</Badge> : '0'),
           },
         ]}
         rows={rows}

@@ -6,6 +6,7 @@ import { useKept } from '../../api/drafts.ts'
 import { useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
+import { PageTitle } from '../../components/PageTitle.tsx'
 import { ShownOnce } from '../../components/ShownOnce.tsx'
 import { Failed, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/Table.tsx'
@@ -29,7 +30,7 @@ export function TokensPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Tokens</h1>
+        <PageTitle>Tokens</PageTitle>
       </div>
       <div className="stack">
         {made && <ShownOnce title={made.title} token={made.token} onClose={() => setMade(null)} />}
