@@ -5,6 +5,7 @@ import type { Tx } from '../../store/db.ts'
 import type { Account } from '../../store/repositories/accounts.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, listEnvironmentIds } from '../../store/repositories/environments.ts'
+import { runningContainers, warmthImpact } from '../environments/container-impact.ts'
 
 /** Scale to zero decides how many containers of idle functions are kept. */
 export async function accountImpact(tx: Tx, before: Account, after: Account): Promise<ImpactStatement> {
@@ -20,33 +21,33 @@ export async function accountImpact(tx: Tx, before: Account, after: Account): Pr
   const scales = before.settings.functionScaleToZero !== after.settings.functionScaleToZero
   return {
     ...(actions.length > 0 ? { actions } : {}),
-    ...(scales ? await warmthImpact(tx, before, after, actions) : {}),
+    ...(scales ? await functionsImpact(tx, before, after, actions) : {}),
   }
 }
 
-async function warmthImpact(
+async function functionsImpact(
   tx: Tx,
   before: Account,
   after: Account,
   actions: NonNullable<ImpactStatement['actions']>,
 ): Promise<ImpactStatement> {
   const environments: string[] = []
-  let more = 0
+  let scaled: ImpactStatement['actions'] = []
+  let containersStarted = 0
   for (const { appEnvId, appId } of await listEnvironmentIds(tx, { accountId: before.accountId })) {
     const app = (await findApp(tx, appId))?.app
     const environment = app?.isFunction ? await findEnvironment(tx, { appEnvId }) : null
     if (environment?.desiredState !== 'running' || environment.currentRolloutId === null) continue
     const warm = ({ settings }: Account) =>
       warmContainers(effectiveFunctionConfig(environment.applied.functionConfig, settings), settings)
-    if (warm(after) === warm(before)) continue
+    const present = await runningContainers(tx, appEnvId)
+    const impact = warmthImpact({ before: warm(before), after: warm(after), present })
+    if (!impact.actions) continue
     environments.push(appEnvId)
-    more += warm(after) - warm(before)
+    scaled = impact.actions
+    containersStarted += impact.containersStarted ?? 0
   }
-  if (environments.length === 0) return {}
-  return {
-    actions: [...actions, more > 0 ? 'scale-up' : 'scale-down'],
-    environments,
-    containersStarted: Math.max(0, more),
-    containersEnded: Math.max(0, -more),
-  }
+  return environments.length === 0
+    ? {}
+    : { actions: [...actions, ...scaled], environments, containersStarted }
 }

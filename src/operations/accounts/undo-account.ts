@@ -9,10 +9,12 @@ export const undoAccount: UndoHandler<Account> = {
     const after = { ...draft, revision: before.revision + 1 }
     checkAccountSettings(after.settings)
     await updateAccount(tx, after)
+    const impact = await accountImpact(tx, before, after)
     const { accountId } = after
     return {
       change: { objectType: 'account', objectId: accountId, accountId, before, after },
-      impact: await accountImpact(tx, before, after),
+      impact,
+      wake: impact.environments ?? [],
       effect: 'Takes effect at once.',
     }
   },

@@ -34,6 +34,7 @@ export default handler(updateAccount, async ({ tx }, input, { account, membershi
     revision: account.revision + 1,
   }
   await saveAccount(tx, draft)
+  const impact = await accountImpact(tx, account, draft)
   const { accountId, name, slug, revision } = draft
   const { admin, manageMembers } = membership
   return {
@@ -42,7 +43,8 @@ export default handler(updateAccount, async ({ tx }, input, { account, membershi
       account: { accountId, name, slug, permissions: { admin, manageMembers }, settings, revision },
     },
     change: { objectType: 'account', objectId: accountId, accountId, before: account, after: draft },
-    impact: await accountImpact(tx, account, draft),
+    impact,
+    wake: impact.environments ?? [],
     effects: [
       ...effectsOf(account.settings, settings),
       ...followed.map((name) => `${name} follows the new limit: ${settings[name]}.`),

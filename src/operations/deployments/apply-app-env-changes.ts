@@ -59,7 +59,7 @@ async function applySaved(context: Context, target: EnvironmentTarget, draft: En
     const variables = { appliedOf: await appliedOf(context, target.environment, draft.saved) }
     return {
       message: appliedMessage(content !== null),
-      impact: { ...scaleImpact(target, draft), variables },
+      impact: { ...(await scaleImpact(context, target, draft)), variables },
     }
   }
   const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)

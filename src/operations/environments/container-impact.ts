@@ -58,46 +58,55 @@ export async function endImpact(
   }
 }
 
-/** Changes that take effect without new versions: more containers start, or some end. */
-export function scaleImpact(target: Target, draft: Environment): ImpactStatement {
-  const { environment, account, app } = target
-  const more = steadyContainers({ ...target, environment: draft }) - steadyContainers(target)
-  const isLess = draft.saved.containers < environment.saved.containers
-  const isMore = draft.saved.containers > environment.saved.containers
-  const scaled: Actions = isMore ? ['scale-up'] : isLess ? ['scale-down'] : []
-  const warm = (settings: Settings) =>
-    app.isFunction
-      ? warmContainers(effectiveFunctionConfig(settings.functionConfig, account.settings), account.settings)
-      : 0
-  const byLimits: Actions =
-    warm(draft.applied) > warm(environment.applied)
-      ? ['scale-up']
-      : warm(draft.applied) < warm(environment.applied)
-        ? ['scale-down']
-        : []
-  const actions = app.isDatabase ? [] : [...scaled, ...byLimits]
+/** Scaling of an app, which takes effect without a new version. Functions: the containers that are kept warm. */
+export async function scaleImpact(
+  { tx }: Context,
+  target: Target,
+  draft: Environment,
+): Promise<ImpactStatement> {
+  const { environment, app } = target
+  if (app.isDatabase || app.isJob) return {}
+  if (app.isFunction) {
+    const [before, after] = [warmOf(target, environment.applied), warmOf(target, draft.applied)]
+    const present = await runningContainers(tx, environment.appEnvId)
+    return warmthImpact({ before, after, present: serves(environment) ? present : after })
+  }
+  const { containers } = environment.saved
+  const more = draft.saved.containers - containers
+  const changed = serves(environment) ? draft.applied.containers - environment.applied.containers : 0
   return {
-    ...(actions.length > 0 ? { actions } : {}),
-    containersStarted: Math.max(0, more),
-    containersEnded: Math.max(0, -more),
+    ...(more === 0 ? {} : { actions: [more > 0 ? 'scale-up' : 'scale-down'] }),
+    containersStarted: Math.max(0, changed),
+    containersEnded: Math.max(0, -changed),
   }
 }
 
-/** Containers that the environment has while nothing else asks for more. */
-function steadyContainers({ environment, app, account }: Target): number {
-  const { desiredState, currentRolloutId, wantedRolloutId, applied } = environment
-  if (desiredState === 'stopped' || app.isJob || (currentRolloutId ?? wantedRolloutId) === null) return 0
-  if (!app.isFunction) return applied.containers
-  return warmContainers(effectiveFunctionConfig(applied.functionConfig, account.settings), account.settings)
+/** Containers are started up to the number that is kept warm. Those above it end once they are idle. */
+export function warmthImpact(warm: { before: number; after: number; present: number }): ImpactStatement {
+  const { before, after, present } = warm
+  if (before === after) return {}
+  return {
+    actions: [after > before ? 'scale-up' : 'scale-down'],
+    containersStarted: Math.max(0, after - Math.max(before, present)),
+  }
+}
+
+function serves({ desiredState, currentRolloutId, wantedRolloutId }: Environment): boolean {
+  return desiredState === 'running' && (currentRolloutId ?? wantedRolloutId) !== null
+}
+
+function warmOf({ account }: Pick<Target, 'account'>, { functionConfig }: Settings): number {
+  return warmContainers(effectiveFunctionConfig(functionConfig, account.settings), account.settings)
 }
 
 /** A function starts one container to prove the version, and as many as are kept warm or run now. */
-function containersOf({ app, account }: Target, settings: Settings, present: number): number {
+function containersOf(target: Target, settings: Settings, present: number): number {
+  const { app, account, environment } = target
   if (app.isJob) return 0
   if (!app.isFunction) return settings.containers
-  const config = effectiveFunctionConfig(settings.functionConfig, account.settings)
-  const wanted = Math.max(1, warmContainers(config, account.settings), present)
-  return Math.min(config.maxScale, wanted)
+  const { maxScale } = effectiveFunctionConfig(settings.functionConfig, account.settings)
+  const warm = Math.max(warmOf(target, settings), warmOf(target, environment.applied))
+  return Math.min(maxScale, Math.max(1, warm, present))
 }
 
 /** Between two attempts it has none. */
@@ -106,7 +115,7 @@ export function hasContainer({ status, retry }: JobRun): boolean {
 }
 
 /** Containers of its versions that should run; those of job runs are not counted. */
-async function runningContainers(tx: Tx, appEnvId: string): Promise<number> {
+export async function runningContainers(tx: Tx, appEnvId: string): Promise<number> {
   return (await listLivePods(tx, appEnvId)).filter(({ desiredState }) => desiredState === 'run').length
 }
 

@@ -26,7 +26,7 @@ export default handler(scaleAppEnvContainers, async (context, input, target) => 
   return {
     answer: { ...environmentResponse(draft, message), containers: input.containers },
     change,
-    impact: scaleImpact(target, draft),
+    impact: await scaleImpact(context, target, draft),
     effects: [`${message}.`],
     wake: [draft.appEnvId],
   }

@@ -40,7 +40,7 @@ export default handler(updateAppEnvAutoscaling, async (context, input, target) =
   return {
     answer: { ...environmentResponse(draft, `Autoscaling is ${state}`), autoscaling: draft.autoscaling },
     change,
-    impact: scaleImpact(target, draft),
+    impact: await scaleImpact(context, target, draft),
     effects: [
       `Autoscaling ${state}, ${draft.autoscaling.minContainers} to ${draft.autoscaling.maxContainers} containers.`,
     ],

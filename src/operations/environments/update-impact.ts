@@ -13,7 +13,7 @@ export async function updateImpact(
   draft: Environment,
 ): Promise<ImpactStatement> {
   const { environment, app } = target
-  const scaled = scaleImpact(target, draft)
+  const scaled = await scaleImpact(context, target, draft)
   const moved = draft.region === environment.region ? {} : await moveImpact(context, target, draft)
   const { saved, name } = draft
   const containers = app.isDatabase ? saved.containers : environment.saved.containers

@@ -38,7 +38,7 @@ export default handler(updateFunctionConfig, async (context, input, target) => {
       appliedImmediately: applyImmediately,
     },
     change,
-    impact: scaleImpact(target, draft),
+    impact: await scaleImpact(context, target, draft),
     effects: [applyImmediately ? 'Takes effect immediately; no container is replaced.' : 'Saved as pending.'],
     wake: [appEnvId],
   }

@@ -1,0 +1,139 @@
+import type { Impact } from '../../src/contract/impact.ts'
+import type { Tables } from '../../src/store/db.ts'
+import type { TestPlatform } from '../platform/test-platform.ts'
+
+/** Rows that every call may add or change, whatever it does. */
+const bookkeeping = new Set([
+  'audit_log',
+  'audit_heads',
+  'idempotency',
+  'migrations',
+  'last_requests',
+  'pending_authors',
+  'activities',
+  'data_keys',
+  'installation',
+  // What the evaluator observes, whoever calls.
+  'alert_states',
+  'alert_history',
+])
+/** One row of these is one object that people manage. */
+const objectTables = [
+  'accounts',
+  'apps',
+  'app_envs',
+  'alerts',
+  'contact_points',
+  'backups',
+  'uploads',
+  'secret_requests',
+] as const
+
+interface Pod {
+  podId: string
+  appEnvId: string
+  desiredState: string
+}
+
+/** What is stored at one time, as far as an impact speaks about it. */
+export interface Snapshot {
+  tables: Map<string, string>
+  objects: Map<string, number>
+  zClouds: number
+  pods: Map<string, string>
+  variables: Map<string, Map<string, string>>
+  messages: Map<string, string>
+  lastSeq: number
+}
+
+/** Every row of every table, and the parts that an impact counts. */
+export async function snapshotOf({ db }: TestPlatform): Promise<Snapshot> {
+  return db.read(async (tx) => {
+    const names = (await tx.introspection.getTables()).map(({ name }) => name as keyof Tables)
+    const tables = new Map<string, string>()
+    const objects = new Map<string, number>()
+    for (const name of names) {
+      if (bookkeeping.has(name)) continue
+      const rows = await tx.selectFrom(name).selectAll().execute()
+      tables.set(name, JSON.stringify(rows.map((row) => withoutBookkeeping(row)).sort()))
+      objects.set(name, rows.length)
+    }
+    const environments = await tx.selectFrom('app_envs').select(['app_env_id', 'size', 'record']).execute()
+    const pods = (await tx.selectFrom('pods').select('record').execute()).map(
+      ({ record }) => JSON.parse(record) as Pod,
+    )
+    const messages = await tx
+      .selectFrom('notifications')
+      .select(['notification_id', 'contact_point_id'])
+      .execute()
+    const last = await tx
+      .selectFrom('audit_log')
+      .select((e) => e.fn.max('seq').as('seq'))
+      .executeTakeFirst()
+    return {
+      tables,
+      objects,
+      zClouds: environments.reduce((sum, { size }) => sum + Number(size), 0),
+      pods: new Map(pods.filter((pod) => pod.desiredState === 'run').map((pod) => [pod.podId, pod.appEnvId])),
+      variables: new Map(environments.map(({ app_env_id, record }) => [app_env_id, variablesIn(record)])),
+      messages: new Map(messages.map((row) => [row.notification_id, row.contact_point_id])),
+      lastSeq: Number(last?.seq ?? 0),
+    }
+  })
+}
+
+function withoutBookkeeping(row: object): string {
+  const { record, revision: _, ...rest } = row as Record<string, unknown>
+  const stored = typeof record === 'string' ? (JSON.parse(record) as Record<string, unknown>) : {}
+  for (const key of ['revision', 'updatedAt', 'createdAs']) delete stored[key]
+  return JSON.stringify([rest, stored])
+}
+
+function variablesIn(record: string): Map<string, string> {
+  const { saved } = JSON.parse(record) as { saved: { envVars: { name: string }[] } }
+  return new Map(saved.envVars.map((one) => [one.name, JSON.stringify(one)]))
+}
+
+/** What the stored impact said and what then happened differently; empty if it was right. */
+export function contradictions(impact: Impact, before: Snapshot, after: Snapshot, isProbe = false): string[] {
+  const found: string[] = []
+  const compare = (what: string, said: unknown, was: unknown) => {
+    if (JSON.stringify(said) !== JSON.stringify(was))
+      found.push(`${what}: said ${JSON.stringify(said)}, was ${JSON.stringify(was)}`)
+  }
+  const ended = [...before.pods].filter(([podId]) => !after.pods.has(podId))
+  const started = [...after.pods].filter(([podId]) => !before.pods.has(podId))
+  compare('containersEnded', impact.containersEnded, ended.length)
+  if (!impact.actions.includes('run-job') && !isProbe)
+    compare('containersStarted', impact.containersStarted, started.length)
+  compare('zCloudsDelta', impact.zCloudsDelta, after.zClouds - before.zClouds)
+  compare('variables.changed', [...impact.variables.changed].sort(), changedVariables(before, after))
+  const grew = (more: boolean) =>
+    objectTables.some((name) => (more ? 1 : -1) * (after.objects.get(name)! - before.objects.get(name)!) > 0)
+  compare('create-object', impact.actions.includes('create-object'), grew(true))
+  compare('delete-object', impact.actions.includes('delete-object'), grew(false))
+  const sent = [...after.messages].filter(([id]) => !before.messages.has(id))
+  compare('peopleNotified', impact.peopleNotified, sent.length)
+  compare('send-message', impact.actions.includes('send-message'), sent.length > 0)
+  const touched = new Set([...ended, ...started].map(([, appEnvId]) => appEnvId))
+  const missing = [...touched].filter((id) => !impact.environments.includes(id))
+  if (missing.length > 0) found.push(`environments: ${missing.join()} had containers that ended or started`)
+  const changed = [...before.tables]
+    .filter(([name, rows]) => after.tables.get(name) !== rows)
+    .map(([name]) => name)
+  if (impact.actions.includes('none') && changed.length > 0) found.push(`none, but ${changed.join()} changed`)
+  // The load of a probe is stored nowhere.
+  if (!impact.actions.includes('none') && changed.length === 0 && !isProbe)
+    found.push(`${impact.actions.join()}, but nothing changed`)
+  return found
+}
+
+function changedVariables(before: Snapshot, after: Snapshot): string[] {
+  const names = new Set<string>()
+  for (const id of new Set([...before.variables.keys(), ...after.variables.keys()])) {
+    const [old, now] = [before.variables.get(id) ?? new Map(), after.variables.get(id) ?? new Map()]
+    for (const name of new Set([...old.keys(), ...now.keys()]))
+      if (old.get(name) !== now.get(name)) names.add(name)
+  }
+  return [...names].sort()
+}
