@@ -8,6 +8,7 @@ export default defineTool({
   title: 'Apply pending changes',
   description: 'Applies pending changes: builds, deploys or scales as needed, and waits until done.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  unlistedInputs: ['includeChangesOf'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'Deploys a prebuilt image and waits until it serves or has failed. For a function, or an app created with useImage.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun'],
+  unlistedInputs: ['dryRun', 'includeChangesOf'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'Builds and deploys the uploaded archive; waits until it serves or has failed. A failure includes the log.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun'],
+  unlistedInputs: ['dryRun', 'includeChangesOf'],
   checks: [environmentAccessible],
   waits: true,
 })

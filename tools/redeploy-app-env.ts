@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'Deploys the last good or an earlier version (get-app-env-history) with its settings, and waits until it serves or fails.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun', 'settings', 'keepSecrets'],
+  unlistedInputs: ['dryRun', 'includeChangesOf', 'settings', 'keepSecrets'],
   checks: [environmentAccessible],
   waits: true,
 })

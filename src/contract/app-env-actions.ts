@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { autoscaling, containers, pendingChanges } from './app-envs.ts'
-import { environmentRef, environmentResponse, expectedRevision } from './fields.ts'
+import { environmentRef, environmentResponse, expectedRevision, includeChangesOf } from './fields.ts'
 import { functionConfigFields, functionConfigRead } from './function-config.ts'
 import { operation } from './operation.ts'
 import { envVarChange, variableName } from './variables.ts'
@@ -11,7 +11,7 @@ export const applyAppEnvChanges = operation({
   path: '/app-env/apply-changes',
   summary: 'Applies the pending changes of an environment: builds, deploys or scales as needed.',
   policy: { on: 'environment' },
-  input: z.strictObject({ ...environmentRef, expectedRevision }),
+  input: z.strictObject({ ...environmentRef, includeChangesOf, expectedRevision }),
   output: z.object({ ...environmentResponse, appliedImmediately: z.literal(true) }),
 })
 

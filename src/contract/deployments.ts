@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { environmentRef, environmentResponse, expectedRevision, image, isoTime } from './fields.ts'
+import {
+  environmentRef,
+  environmentResponse,
+  expectedRevision,
+  image,
+  includeChangesOf,
+  isoTime,
+} from './fields.ts'
 import { operation } from './operation.ts'
 
 const deployed = { ...environmentResponse, contentId: z.string(), version: z.number() }
@@ -38,6 +45,7 @@ export const notifyCodeUpload = operation({
       .string()
       .regex(/^[0-9a-fA-F]{7,64}$/, 'must be a commit hash')
       .optional(),
+    includeChangesOf,
     expectedRevision,
   }),
   output: z.object(deployed),
@@ -49,7 +57,7 @@ export const deployAppEnvImage = operation({
   path: '/app-env/deploy-image',
   summary: 'Deploys a prebuilt container image. Apps need useImage; functions do not.',
   policy: { on: 'environment', environmentToken: true },
-  input: z.strictObject({ ...environmentRef, image, expectedRevision }),
+  input: z.strictObject({ ...environmentRef, image, includeChangesOf, expectedRevision }),
   output: z.object(deployed),
 })
 
@@ -72,6 +80,7 @@ export const redeployAppEnv = operation({
       .optional()
       .describe('saved: also puts all pending changes in force'),
     keepSecrets: z.boolean().optional().describe('Keeps the present values of secrets that changed since'),
+    includeChangesOf,
     expectedRevision,
   }),
   output: z.object({

@@ -48,6 +48,12 @@ export const expectedRevision = z
   .optional()
   .describe('Reject if the revision differs')
 
+/** Agents put only their own pending changes in force, unless they name those of others (docs/interface.md#pending-changes). */
+export const includeChangesOf = z
+  .union([z.literal('all'), z.array(id).max(50)])
+  .optional()
+  .describe('For agents: user ids whose pending changes are put in force too, or all')
+
 export const revision = z.number()
 export const isoTime = z.string().describe('ISO 8601 UTC')
 

@@ -120,3 +120,36 @@ export function needsBuild(saved: Settings, applied: Settings): boolean {
 export function needsRollout(saved: Settings, applied: Settings): boolean {
   return pendingFields(saved, applied).some((field) => !withoutRollout.includes(field))
 }
+
+/** The saved settings without some of the pending changes (`pendingPaths`), which are as they are in force. */
+export function withoutPaths(saved: Settings, inForce: Settings, paths: readonly string[]): Settings {
+  const settings: Settings = { ...saved }
+  for (const path of paths) {
+    const [field, key] = path.split('.') as [keyof Settings, string?]
+    if (field === 'envVars') continue
+    const keyed = keyedFields.find((one) => one === field)
+    if (!keyed || key === undefined) Object.assign(settings, { [field]: inForce[field] })
+    else Object.assign(settings, { [field]: withKey(settings[keyed], inForce[keyed], key) })
+  }
+  if (settings.healthCheck && Object.keys(settings.healthCheck).length === 0) delete settings.healthCheck
+  return { ...settings, envVars: withoutVariables(saved, inForce, new Set(paths)) }
+}
+
+function withKey(into: object | undefined, from: object | undefined, key: string): object {
+  const values = keysOf(into)
+  const value = keysOf(from).get(key)
+  if (value === undefined) values.delete(key)
+  else values.set(key, value)
+  return Object.fromEntries(values)
+}
+
+function withoutVariables(saved: Settings, inForce: Settings, paths: ReadonlySet<string>): StoredVariable[] {
+  const isHeld = ({ name }: StoredVariable) => paths.has(`envVars.${name}`)
+  const old = new Map(inForce.envVars.map((variable) => [variable.name, variable]))
+  const kept = saved.envVars.flatMap((variable) =>
+    isHeld(variable) ? (old.get(variable.name) ?? []) : [variable],
+  )
+  const names = new Set(kept.map(({ name }) => name))
+  // Removals that are held back.
+  return [...kept, ...inForce.envVars.filter((variable) => isHeld(variable) && !names.has(variable.name))]
+}

@@ -1,7 +1,7 @@
 import { applyAppEnvChanges } from '../../contract/app-env-actions.ts'
 import type { ImpactStatement } from '../../contract/impact.ts'
 import { deepCopy } from '../../domain/deep-copy.ts'
-import type { Content, Environment } from '../../domain/environments/environment.ts'
+import type { Content, Environment, Settings } from '../../domain/environments/environment.ts'
 import { needsBuild, needsRollout, pendingFields } from '../../domain/environments/pending-changes.ts'
 import { listActivities } from '../../store/repositories/activities.ts'
 import { findContent, findRollout } from '../../store/repositories/rollouts.ts'
@@ -11,10 +11,11 @@ import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedOf, appliedText, rolloutImpact, scaleImpact } from '../environments/container-impact.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
+import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
 import { beginRollout, changeWantedSettings } from './begin-rollout.ts'
 import { builtAgain, withAppChanges } from './content-to-deploy.ts'
 
-export default handler(applyAppEnvChanges, async (context, _input, target) => {
+export default handler(applyAppEnvChanges, async (context, input, target) => {
   const { environment } = target
   const inForce = await settingsInForce(context, environment)
   const fields = pendingFields(environment.saved, inForce)
@@ -29,45 +30,64 @@ export default handler(applyAppEnvChanges, async (context, _input, target) => {
     }
   }
   const draft = draftOf(environment)
-  const { message, impact } = await applySaved(context, target, draft)
+  const toDeploy = await settingsToDeploy(context, target, draft, input.includeChangesOf)
+  const applied = pendingFields(toDeploy.settings, inForce)
+  if (applied.length === 0) {
+    const message = ['Nothing of yours is pending', ...heldText(toDeploy)].join('. ')
+    return {
+      answer: { ...environmentResponse(environment, message), appliedImmediately: true as const },
+      impact: noImpact,
+      effects: [message],
+    }
+  }
+  requireComplete(target, draft, toDeploy)
+  const { message, impact } = await applySettings(context, target, draft, toDeploy.settings)
   const change = await saveChange(context, target, draft)
   return {
-    answer: { ...environmentResponse(draft, message), appliedImmediately: true as const },
+    answer: {
+      ...environmentResponse(draft, [message, ...heldText(toDeploy)].join('. ')),
+      appliedImmediately: true as const,
+    },
     change,
     impact,
-    effects: [`Applies ${fields.join(', ')}. ${message}.`, ...appliedText(impact)],
+    effects: [`Applies ${applied.join(', ')}. ${message}.`, ...appliedText(impact), ...heldText(toDeploy)],
     wake: [draft.appEnvId],
   }
 })
 
 /** 3.3: builds if the build uses a changed setting, deploys if containers must get it, else only takes the snapshot. */
-async function applySaved(context: Context, target: EnvironmentTarget, draft: Environment): Promise<Applied> {
+async function applySettings(
+  context: Context,
+  target: EnvironmentTarget,
+  draft: Environment,
+  settings: Settings,
+): Promise<Applied> {
   const inForce = await settingsInForce(context, target.environment)
   const rolloutId = draft.wantedRolloutId ?? draft.currentRolloutId
   const rollout = rolloutId === null ? null : await findRollout(context.tx, rolloutId)
   const content = rollout && (await findContent(context.tx, rollout.contentId))
   const failed = rollout ? null : await failedContent(context, draft)
-  if (failed) return deployFailedAgain(context, target, draft, failed)
-  if (!content || draft.desiredState === 'stopped' || !needsRollout(draft.saved, inForce)) {
-    draft.applied = deepCopy(draft.saved)
-    await changeWantedSettings(context, draft, draft.saved)
+  if (failed) return deployFailedAgain(context, target, draft, { content: failed, settings })
+  if (!content || draft.desiredState === 'stopped' || !needsRollout(settings, inForce)) {
+    draft.applied = deepCopy(settings)
+    await changeWantedSettings(context, draft, settings)
     await noteActivity(context, draft.appEnvId, {
       activity: 'APPLY_CHANGES',
       status: 'DONE',
       version: draft.currentVersion,
     })
-    const variables = { appliedOf: await appliedOf(context, target.environment, draft.saved) }
+    const variables = { appliedOf: await appliedOf(context, target.environment, settings) }
     return {
       message: appliedMessage(content !== null),
       impact: { ...(await scaleImpact(context, target, draft)), variables },
     }
   }
-  const rebuilds = content.type === 'BUILD' && needsBuild(draft.saved, inForce)
-  const next = rebuilds ? await builtAgain(context, target.app, draft, content, draft.saved) : content
+  const rebuilds = content.type === 'BUILD' && needsBuild(settings, inForce)
+  const next = rebuilds ? await builtAgain(context, target.app, draft, content, settings) : content
   // Going back to the earlier version restores its settings; the same version has the new ones.
   const undo = rebuilds ? 'redeploy' : 'none'
-  const impact = await rolloutImpact(context, target, ['deploy'], { settings: draft.saved, undo })
-  await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
+  const impact = await rolloutImpact(context, target, ['deploy'], { settings, undo })
+  await beginRollout(context, draft, next, { settings, activity: 'APPLY_CHANGES' })
   const message = rebuilds ? `Building version ${next.version} with the changes` : 'Rolling the changes out'
   return { message, impact }
 }
@@ -92,15 +112,15 @@ async function deployFailedAgain(
   context: Context,
   target: EnvironmentTarget,
   draft: Environment,
-  content: Content,
+  { content, settings }: { content: Content; settings: Settings },
 ): Promise<Applied> {
   const isBuilt = draft.region in content.images
-  const rebuilds = content.type === 'BUILD' && isBuilt && needsBuild(draft.saved, draft.applied)
+  const rebuilds = content.type === 'BUILD' && isBuilt && needsBuild(settings, draft.applied)
   const next = rebuilds
-    ? await builtAgain(context, target.app, draft, content, draft.saved)
+    ? await builtAgain(context, target.app, draft, content, settings)
     : await withAppChanges(context, target.app, draft, content)
-  const impact = await rolloutImpact(context, target, ['deploy'], { settings: draft.saved })
-  await beginRollout(context, draft, next, { settings: draft.saved, activity: 'APPLY_CHANGES' })
+  const impact = await rolloutImpact(context, target, ['deploy'], { settings })
+  await beginRollout(context, draft, next, { settings, activity: 'APPLY_CHANGES' })
   const message = `Deploying version ${next.version} again with the changes, because it failed and no other has served`
   return { message, impact }
 }

@@ -13,9 +13,9 @@ export async function branchHead(
   context: Context,
   { app }: EnvironmentTarget,
   draft: Environment,
+  { branch }: Settings,
 ): Promise<Content | null> {
-  if (!usesGitHost(app) || draft.saved.branch === '') return null
-  const { branch } = draft.saved
+  if (!usesGitHost(app) || branch === '') return null
   return addContent(context, app, draft, {
     type: 'BUILD',
     image: null,
@@ -46,7 +46,7 @@ export async function contentToDeploy(
   if (app.image !== null && (app.useImage || app.isFunction)) {
     return ofImage(context, app, draft, app.image)
   }
-  const head = await branchHead(context, target, draft)
+  const head = await branchHead(context, target, draft, settings)
   if (head) return head
   throw new AppError('invalid', 'Nothing is deployed yet', {
     details: `${howToDeploy(app)} first.`,

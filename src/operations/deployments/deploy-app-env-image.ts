@@ -3,7 +3,8 @@ import { AppError } from '../../errors.ts'
 import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
-import { environmentResponse, settingsToDeploy } from '../environments/responses.ts'
+import { environmentResponse } from '../environments/responses.ts'
+import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 
 export default handler(deployAppEnvImage, async (context, input, target) => {
@@ -26,13 +27,18 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
     uploadId: null,
     gitCommitId: null,
   })
-  const settings = await settingsToDeploy(context, draft)
+  const toDeploy = await settingsToDeploy(context, target, draft, input.includeChangesOf)
+  requireComplete(target, draft, toDeploy)
+  const { settings } = toDeploy
   const impact = await rolloutImpact(context, target, ['deploy'], { settings })
   await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_IMAGE' })
   const change = await saveChange(context, target, draft)
   return {
     answer: {
-      ...environmentResponse(draft, `Deploying the image as version ${content.version}`),
+      ...environmentResponse(
+        draft,
+        [`Deploying the image as version ${content.version}`, ...heldText(toDeploy)].join('. '),
+      ),
       contentId: content.contentId,
       version: content.version,
     },
@@ -41,6 +47,7 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
     effects: [
       `Pulls ${input.image} and deploys it as version ${content.version}${downtimeText(impact)}.`,
       ...appliedText(impact),
+      ...heldText(toDeploy),
     ],
     wake: [draft.appEnvId],
   }

@@ -6,7 +6,8 @@ import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
-import { environmentResponse, settingsToDeploy } from '../environments/responses.ts'
+import { environmentResponse } from '../environments/responses.ts'
+import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 
 export default handler(notifyCodeUpload, async (context, input, target) => {
@@ -18,7 +19,9 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
     uploadId: upload.uploadId,
     gitCommitId: input.gitCommitId ?? null,
   })
-  const settings = await settingsToDeploy(context, draft)
+  const toDeploy = await settingsToDeploy(context, target, draft, input.includeChangesOf)
+  requireComplete(target, draft, toDeploy)
+  const { settings } = toDeploy
   const impact = await rolloutImpact(context, target, ['deploy'], { settings })
   await beginRollout(context, draft, content, { settings, activity: 'DEPLOY_SOURCE' })
   const change = await saveChange(context, target, draft)
@@ -26,7 +29,10 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
     answer: {
       ...environmentResponse(
         draft,
-        `Building version ${content.version}; get-app-env-status shows when it serves`,
+        [
+          `Building version ${content.version}; get-app-env-status shows when it serves`,
+          ...heldText(toDeploy),
+        ].join('. '),
       ),
       contentId: content.contentId,
       version: content.version,
@@ -36,6 +42,7 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
     effects: [
       `Builds the upload as version ${content.version} and deploys it${downtimeText(impact)}.`,
       ...appliedText(impact),
+      ...heldText(toDeploy),
     ],
     wake: [draft.appEnvId],
   }

@@ -20,6 +20,7 @@ import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
+import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { branchHead, contentToDeploy, withAppChanges } from './content-to-deploy.ts'
 import { changesInForce, restoreSettings } from './restored-settings.ts'
@@ -38,12 +39,14 @@ interface Chosen {
 
 export default handler(redeployAppEnv, async (context, input, target) => {
   const draft = draftOf(target.environment)
-  const { content, ran } = await choose(context, input, target, draft)
+  const toDeploy = await settingsToDeploy(context, target, draft, input.includeChangesOf)
+  const { content, ran } = await choose(context, input, target, draft, toDeploy.settings)
   if (!isDeployable(content)) throw await noLongerKept(context, content)
   const inForce = await settingsInForce(context, target.environment)
   const savedBefore = draft.saved
   const restored = ran && (await restoreSettings(context, target, draft, ran, input.keepSecrets === true))
-  const settings = restored?.settings ?? draft.saved
+  if (!restored) requireComplete(target, draft, toDeploy)
+  const settings = restored?.settings ?? toDeploy.settings
   const impact = await redeployImpact(context, target, content, settings)
   await beginRollout(context, draft, content, {
     settings,
@@ -63,7 +66,7 @@ export default handler(redeployAppEnv, async (context, input, target) => {
     answer: {
       ...environmentResponse(
         draft,
-        restored ? [message, ...sentencesOf(result, input, listed)].join('. ') : message,
+        [message, ...(restored ? sentencesOf(result, input, listed) : heldText(toDeploy))].join('. '),
       ),
       contentId: content.contentId,
       version: content.version,
@@ -76,6 +79,7 @@ export default handler(redeployAppEnv, async (context, input, target) => {
       `${message}${restored ? '' : ' with the saved settings'}${downtimeText(impact)}.`,
       ...sentencesOf(result, input, (names) => names.join(', ')).map((sentence) => `${sentence}.`),
       ...appliedText(impact),
+      ...(restored ? [] : heldText(toDeploy)),
     ],
     preview: async () => ({ effects: [], facts: { ...result } }),
     wake: [draft.appEnvId],
@@ -109,6 +113,7 @@ async function choose(
   { version, settings }: Input,
   target: EnvironmentTarget,
   draft: Environment,
+  saved: Settings,
 ): Promise<Chosen> {
   const takesSaved = settings === 'saved'
   if (version !== undefined) {
@@ -121,11 +126,11 @@ async function choose(
     const hasServed = draft.currentRolloutId !== null
     return { content, ran: hasServed && !takesSaved ? await findRolloutOfContent(context.tx, content) : null }
   }
-  const head = settings === 'of-version' ? null : await branchHead(context, target, draft)
+  const head = settings === 'of-version' ? null : await branchHead(context, target, draft, saved)
   if (head) return { content: head, ran: null }
   const good = await lastGood(context, draft)
   const ran = takesSaved ? null : good
-  const wanted = ran?.settings ?? draft.saved
+  const wanted = ran?.settings ?? saved
   const content = await contentToDeploy(context, target, draft, wanted, good?.rolloutId ?? null)
   if (settings === 'of-version') return { content, ran }
   return { content: await withAppChanges(context, target.app, draft, content, wanted), ran }

@@ -37,16 +37,6 @@ export async function settingsInForce(context: Context, environment: Environment
   return rollout?.settings ?? environment.applied
 }
 
-/**
- * The settings of a new deployment: all saved ones. An environment token may deploy but not apply job settings (E4), so
- * these stay pending when it deploys.
- */
-export async function settingsToDeploy(context: Context, environment: Environment): Promise<Settings> {
-  const { saved } = environment
-  if (context.caller.kind === 'user') return saved
-  return { ...saved, jobConfig: (await settingsInForce(context, environment)).jobConfig }
-}
-
 export async function pendingOf(context: Context, environment: Environment) {
   return pendingChangesOf(environment.saved, await settingsInForce(context, environment))
 }

@@ -1,0 +1,81 @@
+import { listed } from '../../amounts.ts'
+import type { Environment, Settings } from '../../domain/environments/environment.ts'
+import { pathName, pendingPaths, withoutPaths } from '../../domain/environments/pending-changes.ts'
+import { checkVolumeContainers } from '../../domain/environments/volume.ts'
+import { checkFunctionConfig } from '../../domain/functions/config.ts'
+import { AppError } from '../../errors.ts'
+import { listAuthors } from '../../store/repositories/pending-authors.ts'
+import type { EnvironmentTarget } from '../core/access-targets.ts'
+import type { Context } from '../core/handler.ts'
+import { isAgent } from '../core/is-agent.ts'
+import { userIdOrNull } from '../core/user-of.ts'
+import { settingsInForce } from './responses.ts'
+
+/** Whose pending changes an agent puts in force beside its own. */
+export type IncludeChangesOf = 'all' | readonly string[] | undefined
+
+interface ToDeploy {
+  settings: Settings
+  /** Pending changes of other users, which stay pending. */
+  held: { name: string; by: string | null }[]
+}
+
+/**
+ * The settings of a new deployment: all saved ones. The changes of other people stay pending when an agent deploys and
+ * does not name them, and job settings when an environment token does (E4).
+ */
+export async function settingsToDeploy(
+  context: Context,
+  { environment }: EnvironmentTarget,
+  draft: Environment,
+  include: IncludeChangesOf,
+): Promise<ToDeploy> {
+  const { saved } = draft
+  const inForce = await settingsInForce(context, environment)
+  if (context.caller.kind === 'environment')
+    return { settings: { ...saved, jobConfig: inForce.jobConfig }, held: [] }
+  if (!isAgent(context) || include === 'all') return { settings: saved, held: [] }
+  const own = [userIdOrNull(context.caller), ...(include ?? [])]
+  const authors = await listAuthors(context.tx, environment.appEnvId)
+  const held = pendingPaths(saved, inForce)
+    .map((path) => ({ path, by: authors.get(path)?.by ?? null }))
+    .filter(({ by }) => by === null || !own.includes(by))
+  if (held.length === 0) return { settings: saved, held: [] }
+  const settings = withoutPaths(
+    saved,
+    inForce,
+    held.map(({ path }) => path),
+  )
+  return { settings, held: held.map(({ path, by }) => ({ name: pathName(path), by })) }
+}
+
+/** One person's part of what belongs together, such as a volume and its number of containers, may not be valid. */
+export function requireComplete(
+  { app, account }: EnvironmentTarget,
+  draft: Environment,
+  { settings, held }: ToDeploy,
+): void {
+  if (held.length === 0) return
+  try {
+    checkVolumeContainers({ ...draft, saved: settings })
+    if (app.isFunction) checkFunctionConfig(settings.functionConfig, account.settings)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    throw new AppError('conflict', 'Your changes need those of other people', {
+      details: `${error.message}. ${howToInclude(held)}`,
+    })
+  }
+}
+
+function howToInclude(held: readonly { by: string | null }[]): string {
+  const users = [...new Set(held.map(({ by }) => by))]
+  const named = users.includes(null) ? '"all"' : JSON.stringify(users)
+  return `To put them in force too, send includeChangesOf: ${named}.`
+}
+
+/** What stays pending because somebody else saved it, for an answer. */
+export function heldText({ held }: Pick<ToDeploy, 'held'>): string[] {
+  if (held.length === 0) return []
+  const names = held.map(({ name, by }) => `${name} (${by ?? 'unknown user'})`)
+  return [`Changes of other people stay pending: ${listed(names)}. ${howToInclude(held)}`]
+}
