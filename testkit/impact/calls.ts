@@ -17,6 +17,8 @@ export interface World {
   tokens: string[]
   /** A token that nothing else needs. */
   spareToken: string
+  /** That wait for a decision. */
+  approvals: { approvalId: string; reviewDigest: string }[]
   uploads: { uploadId: string; appEnvId: string }[]
   entries: string[]
   count: number
@@ -208,5 +210,21 @@ export const calls: Record<string, MakeInput> = {
   'rotate-user-token': ({ spareToken }) => ({ input: {}, token: spareToken }),
   'revoke-user-token': named('tokenId', ({ tokens }) => tokens),
   'rotate-app-env-token': on(every),
+  'update-policy': ({ platform, pick }) => ({
+    accountId: platform.accountId,
+    mode: 'observe',
+    rules: pick([[], [{ id: 'stops', effect: 'deny', on: { operations: ['stop-app-env'] } }]]),
+  }),
+  'propose-plan': (world) => {
+    const input = on(['CUSTOM'], ({ pick }) => ({ zClouds: pick([1, 2]) }))(world)
+    const steps = [{ operation: 'update-app-env', input }]
+    return input && { accountId: world.platform.accountId, title: `plan ${world.count}`, steps }
+  },
+  'decide-approval': ({ approvals, pick }) => {
+    const approval = pick(approvals)
+    return approval ? { ...approval, decision: 'deny' } : null
+  },
+  'refresh-approval': named('approvalId', ({ approvals }) => approvals.map(({ approvalId }) => approvalId)),
+  'withdraw-approval': named('approvalId', ({ approvals }) => approvals.map(({ approvalId }) => approvalId)),
   'undo-change': named('entryId', ({ entries }) => entries),
 }

@@ -196,8 +196,13 @@ async function objectsOf(tx: Tx, { accountId }: TestPlatform) {
     await tx.selectFrom('backups').select('backup_id as id').execute(),
     await tx.selectFrom('job_runs').select('job_run_id as id').execute(),
   ].map((found) => found.map(({ id }) => id))
+  const plans = await tx.selectFrom('approvals').select('record').where('status', '=', 'pending').execute()
   return {
     apps,
+    approvals: plans.map(({ record }) => {
+      const { approvalId, reviewDigest } = JSON.parse(record)
+      return { approvalId, reviewDigest }
+    }),
     environments: rows.map((row) => ({
       appEnvId: row.app_env_id,
       appId: row.app_id,

@@ -13,7 +13,7 @@ const bookkeeping = new Set([
   'activities',
   'data_keys',
   'installation',
-  // What the evaluator observes, whoever calls.
+  // Observations of the evaluator.
   'alert_states',
   'alert_history',
 ])
@@ -27,6 +27,7 @@ const objectTables = [
   'backups',
   'uploads',
   'secret_requests',
+  'approvals',
 ] as const
 
 interface Pod {
@@ -36,7 +37,7 @@ interface Pod {
 }
 
 /** What is stored at one time, as far as an impact speaks about it. */
-export interface Snapshot {
+interface Snapshot {
   tables: Map<string, string>
   objects: Map<string, number>
   zClouds: number
@@ -94,12 +95,12 @@ function variablesIn(record: string): Map<string, string> {
   return new Map(saved.envVars.map((one) => [one.name, JSON.stringify(one)]))
 }
 
-/** What the stored impact said and what then happened differently; empty if it was right. */
+/** What then happened differently than the impact states; empty if it is right. */
 export function contradictions(impact: Impact, before: Snapshot, after: Snapshot, isProbe = false): string[] {
   const found: string[] = []
-  const compare = (what: string, said: unknown, was: unknown) => {
-    if (JSON.stringify(said) !== JSON.stringify(was))
-      found.push(`${what}: said ${JSON.stringify(said)}, was ${JSON.stringify(was)}`)
+  const compare = (what: string, stated: unknown, was: unknown) => {
+    if (JSON.stringify(stated) !== JSON.stringify(was))
+      found.push(`${what}: stated ${JSON.stringify(stated)}, was ${JSON.stringify(was)}`)
   }
   const ended = [...before.pods].filter(([podId]) => !after.pods.has(podId))
   const started = [...after.pods].filter(([podId]) => !before.pods.has(podId))

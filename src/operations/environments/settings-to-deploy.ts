@@ -7,12 +7,11 @@ import { AppError } from '../../errors.ts'
 import { listAuthors } from '../../store/repositories/pending-authors.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import type { Context } from '../core/handler.ts'
-import { isAgent } from '../core/is-agent.ts'
 import { userIdOrNull } from '../core/user-of.ts'
 import { settingsInForce } from './responses.ts'
 
 /** Whose pending changes an agent puts in force beside its own. */
-export type IncludeChangesOf = 'all' | readonly string[] | undefined
+type IncludeChangesOf = 'all' | readonly string[] | undefined
 
 interface ToDeploy {
   settings: Settings
@@ -34,7 +33,7 @@ export async function settingsToDeploy(
   const inForce = await settingsInForce(context, environment)
   if (context.caller.kind === 'environment')
     return { settings: { ...saved, jobConfig: inForce.jobConfig }, held: [] }
-  if (!isAgent(context) || include === 'all') return { settings: saved, held: [] }
+  if (context.caller.actor !== 'agent' || include === 'all') return { settings: saved, held: [] }
   const own = [userIdOrNull(context.caller), ...(include ?? [])]
   const authors = await listAuthors(context.tx, environment.appEnvId)
   const held = pendingPaths(saved, inForce)

@@ -103,7 +103,7 @@ describe('an agent puts only its own pending changes in force', () => {
       environment: { functionConfig },
     })
     await person.client.call(updateAppEnv, { appEnvId, functionConfig: { maxScale: 5 } })
-    await platform.admin.client.call(updateAppEnv, { appEnvId, functionConfig: { minScale: 4 } })
+    await platform.admin.client.call(updateAppEnv, { appEnvId, functionConfig: { minScale: 3 } })
     const refused = await asAgent('/app-env/apply-changes', { appEnvId })
     expect(refused.json).toMatchObject({ error: 'Your changes need those of other people' })
     expect(refused.json.details).toContain(`includeChangesOf: ["${person.userId}"]`)

@@ -27,7 +27,7 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   mountPath: fc.constantFrom(null, '/data'),
 })
 
-it('holds back exactly the changes it is asked to, and puts every other in force', () => {
+it('holds back exactly the named changes, and puts every other in force', () => {
   fc.assert(
     fc.property(settings, settings, fc.infiniteStream(fc.boolean()), (saved, inForce, coin) => {
       const paths = pendingPaths(saved, inForce)
