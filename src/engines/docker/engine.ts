@@ -13,7 +13,6 @@ import {
   type EngineContainer,
   EngineFailure,
   type EngineLogLine,
-  type ImageCommand,
   type Isolation,
   type ListenerReading,
   type RestoreSpec,
@@ -65,9 +64,7 @@ class DockerEngine implements Engine {
     this.#containers = new ContainerList(options.installationId, this.#nodeName)
   }
 
-  async owned() {
-    return ownedThings((await this.#connected()).docker, this.#options.installationId)
-  }
+  owned = async () => ownedThings((await this.#connected()).docker, this.#options.installationId)
 
   isolation(): Isolation {
     return this.#firewall.isolation
@@ -111,9 +108,7 @@ class DockerEngine implements Engine {
     await pullImage(docker, image, say, signal)
   }
 
-  async imageCommand(image: string): Promise<ImageCommand | null> {
-    return commandOf((await this.#connected()).docker, image)
-  }
+  imageCommand = async (image: string) => commandOf((await this.#connected()).docker, image)
 
   async databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
     const { docker } = await this.#connected()

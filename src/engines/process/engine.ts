@@ -145,9 +145,7 @@ class ProcessEngine implements Engine {
     )
   }
 
-  async removeImage(image: string): Promise<void> {
-    await this.#images.remove(image)
-  }
+  removeImage = (image: string): Promise<void> => this.#images.remove(image)
 
   async databaseAvailabilityOf(preset: DatabasePreset): Promise<DatabaseAvailability> {
     return await this.#databases.availability(preset)

@@ -21,6 +21,7 @@ type Status = Parameters<typeof statusWords>[0]
 const status = (change: Partial<Status>): Status => ({
   appEnvId: 'env_1',
   cliEnvName: 'shop-prod',
+  claim: null,
   status: 'RUNNING',
   currentContentId: 'dep_1',
   currentVersion: 3,
