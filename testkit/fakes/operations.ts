@@ -214,6 +214,7 @@ function status(env: FakeEnv) {
     appEnvId: env.appEnvId,
     cliEnvName: env.cliEnvName,
     status: env.status,
+    claim: null,
     currentContentId: env.currentContentId,
     currentVersion: env.currentVersion,
     currentDeployment: shown,

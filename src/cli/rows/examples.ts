@@ -53,6 +53,8 @@ const words: Readonly<Record<string, string>> = {
   'policy update': '--policy \'{"rules":[]}\'',
   'policy set': 'careful',
   'policy test': 'examples/policy.yaml',
+  'envs claim': 'hello-prod --intent repair',
+  'envs release': 'hello-prod',
   'envs stop': 'hello-prod',
   'envs start': 'hello-prod',
   'envs restart': 'hello-prod',

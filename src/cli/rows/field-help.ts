@@ -1,5 +1,6 @@
 /** Help for fields that the contract does not describe: tools would pay for it with tokens. Defaults are added. */
 const texts: Readonly<Record<string, string>> = {
+  seconds: 'how long',
   budgets: 'limits of what agents may use in an hour or a day, as JSON',
   comment: 'why; the requester reads it',
   decision: 'approve or deny',

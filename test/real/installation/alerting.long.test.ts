@@ -235,7 +235,7 @@ for (const { engine, base } of await availableEngines()) {
         ])
         const texts = receiver.accepted.filter(({ path }) => path === '/chat').map(({ body }) => body.text)
         expect(texts.filter((text: string) => text.includes(name))).toEqual([
-          expect.stringMatching(/^FIRING: .*<!here>$/),
+          expect.stringMatching(/^FIRING: .*<!here>\n/),
           expect.stringMatching(/^RESOLVED: /),
         ])
         expect(mail.mails.filter(({ raw }) => raw.includes(`: ${name} (`))).toHaveLength(2)

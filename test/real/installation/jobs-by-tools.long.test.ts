@@ -147,7 +147,7 @@ for (const { engine, base } of await availableEngines()) {
       const beside = ((await start(long)).structured as { jobRun: { jobRunId: string } }).jobRun
       expect((await start(long)).text).toContain('2 of at most 2 runs are active')
       for (const id of [jobRunId, beside.jobRunId]) {
-        const { jobRun } = await agent.does('cancel-job-run', { jobRunId: id })
+        const { jobRun } = await agent.does('cancel-job-run', { jobRunId: id, confirm: id })
         expect(jobRun).toMatchObject({ status: 'CANCELED', exitCode: null })
       }
       await untilRead(
