@@ -176,6 +176,7 @@ export const calls: Record<string, MakeInput> = {
     ({ ids }) => ids.contact_points,
     ({ pick }) => ({ name: pick(['hook', 'other hook']) }),
   ),
+  'rotate-contact-point-secret': named('contactPointId', ({ ids }) => ids.contact_points),
   'test-contact-point': named('contactPointId', ({ ids }) => ids.contact_points),
   'delete-contact-point': named('contactPointId', ({ ids }) => ids.contact_points),
   'rotate-database-password': on(['POSTGRESQL']),

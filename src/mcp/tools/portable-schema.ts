@@ -145,14 +145,17 @@ function withoutUnion(node: RawNode): RawNode {
     if (node.type === undefined) throw new Error('this schema has a node without a type: not portable')
     return node
   }
+  // A list, or one word for all of it: published as the list.
+  const list = node.anyOf.find((child) => child.type === 'array')
+  const { anyOf: _union, ...about } = node
+  if (list && node.anyOf.some((child) => child.const !== undefined)) return { ...list, ...about }
   const [inner, ...others] = node.anyOf.filter((child) => child.type !== 'null')
   if (inner === undefined || others.length > 0 || typeof inner.type !== 'string') {
     throw new Error('this schema has a union: not portable')
   }
-  const { anyOf: _anyOf, ...rest } = node
   return {
     ...inner,
-    ...rest,
+    ...about,
     type: [inner.type, 'null'],
     ...(inner.enum === undefined ? {} : { enum: [...inner.enum, null] }),
   }

@@ -47,8 +47,8 @@ async function decidedAs(
   return {
     answer: { message, approval: response },
     change: approvalChange(before, after),
-    // What its steps do has audit entries of their own.
-    impact: { actions: ['none'], undo: 'none' },
+    // That of the decision: what its steps do has audit entries of their own.
+    impact: { actions: ['change-settings'], undo: 'none' },
     effects: [message],
     wake,
     ...(complete

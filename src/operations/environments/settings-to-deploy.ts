@@ -1,6 +1,6 @@
 import { listed } from '../../amounts.ts'
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
-import { pathName, pendingPaths, withoutPaths } from '../../domain/environments/pending-changes.ts'
+import { pendingPaths, withoutPaths } from '../../domain/environments/pending-changes.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
 import { checkFunctionConfig } from '../../domain/functions/config.ts'
 import { AppError } from '../../errors.ts'
@@ -16,7 +16,7 @@ type IncludeChangesOf = 'all' | readonly string[] | undefined
 interface ToDeploy {
   settings: Settings
   /** Pending changes of other users, which stay pending. */
-  held: { name: string; by: string | null }[]
+  held: { path: string; by: string | null }[]
 }
 
 /**
@@ -45,7 +45,7 @@ export async function settingsToDeploy(
     inForce,
     held.map(({ path }) => path),
   )
-  return { settings, held: held.map(({ path, by }) => ({ name: pathName(path), by })) }
+  return { settings, held }
 }
 
 /** One person's part of what belongs together, such as a volume and its number of containers, may not be valid. */
@@ -72,9 +72,10 @@ function howToInclude(held: readonly { by: string | null }[]): string {
   return `To put them in force too, send includeChangesOf: ${named}.`
 }
 
-/** What stays pending because somebody else saved it, for an answer. */
+/** Whose changes stay pending, for an answer. get-app-env has their names, which tenants choose. */
 export function heldText({ held }: Pick<ToDeploy, 'held'>): string[] {
   if (held.length === 0) return []
-  const names = held.map(({ name, by }) => `${name} (${by ?? 'unknown user'})`)
-  return [`Changes of other people stay pending: ${listed(names)}. ${howToInclude(held)}`]
+  const users = [...new Set(held.map(({ by }) => by ?? 'an unknown user'))]
+  const changes = held.length === 1 ? 'change stays' : 'changes stay'
+  return [`${held.length} ${changes} pending, saved by ${listed(users)}. ${howToInclude(held)}`]
 }

@@ -85,7 +85,7 @@ describe('an agent puts only its own pending changes in force', () => {
     const appEnvId = await served()
     await set(person, appEnvId, { set: [{ name: 'THEIRS', value: '2', isSecret: false }] })
     const deployed = await asAgent('/app-env/deploy-image', { appEnvId, image: 'registry.example.com/app:2' })
-    expect(deployed.json.message).toContain('stay pending')
+    expect(deployed.json.message).toContain('1 change stays pending')
     await untilRead(
       () => read(appEnvId),
       (one) => one.currentVersion === 2 && one.status === 'RUNNING',
