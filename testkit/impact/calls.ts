@@ -120,6 +120,8 @@ export const calls: Record<string, MakeInput> = {
   'delete-app-env': (world) => (world.environments.length < 8 ? null : on(every)(world)),
   'apply-app-env-changes': on(every),
   'discard-app-env-changes': on(every),
+  'claim-app-env': on(every, () => ({ intent: 'a repair' })),
+  'release-app-env': on(every),
   'stop-app-env': on(every),
   'start-app-env': on(every),
   'restart-app-env': on(every),
