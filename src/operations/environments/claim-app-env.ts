@@ -30,7 +30,7 @@ export default handler(claimAppEnv, async (context, { intent, seconds }, { envir
       before: { claim: claimShown(before) },
       after: { claim: claimShown(claim) },
     },
-    impact: { actions: ['none'], environments: [appEnvId], undo: 'none' },
+    impact: { actions: ['change-settings'], undo: 'none' },
     effects: [`Writes of other agents are refused until ${claim.until}; people can go on.`],
   }
 })

@@ -18,7 +18,7 @@ export default handler(releaseAppEnv, async (context, _input, { environment }) =
       before: { claim: claimShown(before) },
       after: { claim: null },
     },
-    impact: { actions: ['none'], environments: [appEnvId], undo: 'none' },
+    impact: { actions: ['change-settings'], undo: 'none' },
     effects: before === null ? ['Nothing is claimed.'] : ['Other agents may write again.'],
   }
 })
