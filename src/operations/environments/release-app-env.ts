@@ -18,7 +18,7 @@ export default handler(releaseAppEnv, async (context, _input, { environment }) =
       before: { claim: claimShown(before) },
       after: { claim: null },
     },
-    impact: { actions: ['change-settings'], undo: 'none' },
+    impact: { actions: [before === null ? 'none' : 'change-settings'], undo: 'none' },
     effects: before === null ? ['Nothing is claimed.'] : ['Other agents may write again.'],
   }
 })
