@@ -36,7 +36,7 @@ describe(`faults with texts of seed ${seed} (TEST_SEED has others)`, () => {
     expect([...new Set(healed)].sort()).toEqual(listed.sort())
     const injected = new Set(outcomes.map(({ cause }) => cause))
     // These have tests of their own, or need a Git host, a half-hour build or another engine.
-    const elsewhere = ['failing-checks', 'failed-run', 'volume-path']
+    const elsewhere = ['failing-checks', 'failed-run', 'volume-path', 'copy-waiting']
     const untested = [...elsewhere, 'git-fetch', 'build-timeout', 'interrupted', 'not-supported']
     expect(diagnosisCauses.filter((cause) => !injected.has(cause) && !untested.includes(cause))).toEqual([])
   })
