@@ -102,10 +102,8 @@ class DockerEngine implements Engine {
 
   async pull(image: string, onLog: (line: EngineLogLine) => void, signal: AbortSignal): Promise<void> {
     const { docker } = await this.#connected()
-    const say = (message: string) => {
-      onLog({ timestamp: timestamp(this.#options.clock.wallMs()), stream: 'stdout', message })
-    }
-    await pullImage(docker, image, say, signal)
+    const at = () => timestamp(this.#options.clock.wallMs())
+    await pullImage(docker, image, (message) => onLog({ timestamp: at(), stream: 'stdout', message }), signal)
   }
 
   imageCommand = async (image: string) => commandOf((await this.#connected()).docker, image)

@@ -39,9 +39,9 @@ import { mountVolumes, removeVolumes } from './volumes.ts'
 const followPeriodMs = 100
 
 interface ProcessEngineOptions {
-  /** All state is below `<home>/engine`. */
+  /** All state is below `<home>/engine`; it identifies the installation. */
   home: string
-  /** Unused: the data directory identifies the installation. Present so that all engines have the same options. */
+  /** Unused: all engines have the same options. */
   installationId?: string
   clock: Clock
   log: Log
@@ -71,8 +71,8 @@ class ProcessEngine implements Engine {
   readonly #clock: Clock
   readonly #nodeImage: string | null
   readonly #watchers = new Set<(name: string) => void>()
-
   readonly owned = () => ownedFolders(this.#files, this.#images)
+  readonly imageCommand = (image: string) => this.#images.commandOf(image)
 
   constructor({ home, clock, log, supervisorEntry, nodeImage }: ProcessEngineOptions) {
     this.#files = engineFiles(home)
@@ -135,8 +135,6 @@ class ProcessEngine implements Engine {
       throw new EngineFailure('interrupted', 'The build was interrupted. Deploy again.', { cause: error })
     }
   }
-
-  imageCommand = (image: string) => this.#images.commandOf(image)
 
   async pull(image: string): Promise<void> {
     throw new EngineFailure(
