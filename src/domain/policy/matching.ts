@@ -47,6 +47,7 @@ function environmentTest(on: Rule['on']): Test<PolicyEnvironment> | null {
 function labelTest(key: string, value: string): Test<string> {
   const isValue = globTest(value)
   return (label) => {
+    if (!label.trimStart().startsWith(key)) return false
     const at = label.search(/[=:]/)
     const [ownKey, ownValue] = at === -1 ? [label, ''] : [label.slice(0, at), label.slice(at + 1)]
     return ownKey.trim() === key && isValue(ownValue.trim())
