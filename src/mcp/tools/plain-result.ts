@@ -17,12 +17,15 @@ export async function plainResult(
   const wanted =
     tool.pages === undefined ? whole : { ...whole, [tool.pages]: found(whole[tool.pages] as unknown[], own) }
   const envName = tool.namesEnvironment ? await environmentNameOf(ctx, wanted, sent) : ''
-  const point = tool.point?.(wanted as never, sent as never, envName) ?? sentenceOf(tool, wanted)
   const { answer, note } = shownOf(tool, wanted, own)
   const ourNotes = note === null ? notes : [...notes, note]
-  const result = withinBudget(answer, own, (shown, cuts) =>
-    rendered(tool, shown, { point, notes: [...cuts, ...ourNotes] }),
-  )
+  const render = (shown: Answer, cuts: Note[]) => {
+    // It counts the whole response, and names the cursor of the part that is shown.
+    const counted = 'cursor' in shown ? { ...wanted, cursor: shown.cursor } : wanted
+    const point = tool.point?.(counted as never, sent as never, envName) ?? sentenceOf(tool, wanted)
+    return rendered(tool, shown, { point, notes: [...cuts, ...ourNotes] })
+  }
+  const result = tool.hints.readOnly ? withinBudget(answer, own, render) : render(answer, [])
   const links = tool.links?.(whole as never, sent as never) ?? []
   return links.length === 0 ? result : { ...result, links }
 }
@@ -51,7 +54,7 @@ function rendered(
 function shownOf(tool: Tool, answer: Answer, own: ToolInput): { answer: Answer; note: string | null } {
   if (tool.pages === undefined) return { answer: tool.shorten?.(answer as never) ?? answer, note: null }
   const list = answer[tool.pages] as unknown[]
-  if (own.maxTokens !== undefined || own.resumeAt !== undefined) {
+  if (own.maxTokens !== undefined || own.cursor !== undefined) {
     return { answer: { ...answer, [tool.pages]: list.slice(Number(own.offset)) }, note: null }
   }
   const { items, note } = pageOf(list, own)

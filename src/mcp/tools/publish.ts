@@ -47,7 +47,7 @@ function inputOf(tool: Tool): SchemaNode {
 }
 
 /** Accepted but not listed, because nearly every call wants the default. */
-const seldomGiven = ['waitSeconds', 'expectedRevision', 'idempotencyKey', 'maxTokens', 'resumeAt']
+const seldomGiven = ['waitSeconds', 'expectedRevision', 'idempotencyKey', 'maxTokens']
 
 function listedInput(tool: Tool): z.ZodObject {
   const shape = Object.entries(inputSchemaOf(tool).shape)

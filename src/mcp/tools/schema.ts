@@ -3,7 +3,7 @@ import { environmentStatuses } from '../../contract/fields.ts'
 import { AppError } from '../../errors.ts'
 import type { Tool, ToolInput } from './define-tool.ts'
 import { pageFields } from './result-size.ts'
-import { budgetFields } from './token-budget.ts'
+import { budgetFields, operationCursor } from './token-budget.ts'
 
 /** Inputs that only tools have; they are never sent to the platform. The default of `waitSeconds` is in waitSecondsOf. */
 const waitFields = {
@@ -131,7 +131,8 @@ export function platformInput(tool: Tool, args: ToolInput): ToolInput {
   const theirs = Object.entries(args).filter(
     ([key, value]) => !ignored.includes(key) && !Object.hasOwn(shape, key) && value !== undefined,
   )
-  return { ...tool.defaults, ...Object.fromEntries(theirs) }
+  const cursor = 'cursor' in tool.operation.input.shape ? operationCursor(args.cursor) : undefined
+  return { ...tool.defaults, ...Object.fromEntries(theirs), ...(cursor !== undefined && { cursor }) }
 }
 
 function refuseSecretInputs(tool: Tool, args: ToolInput, allowSecrets: boolean): void {

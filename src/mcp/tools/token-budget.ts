@@ -4,11 +4,14 @@ import type { Note, ToolInput } from './define-tool.ts'
 import type { ToolResult } from './result.ts'
 import { cut } from './result-size.ts'
 
-/** Inputs of every read; the instructions of the server describe them. */
+/** Inputs of every read. `cursor` is also that of the operation, if it has one (`operationCursor`). */
 export const budgetFields = {
   maxTokens: z.number().int().min(100).max(100_000).optional(),
-  resumeAt: z.string().max(100).optional(),
+  cursor: z.string().max(200).optional(),
 }
+
+/** Of a read that states no `maxTokens`. */
+const defaultMaxTokens = 4_000
 
 type Answer = Record<string, unknown>
 type Render = (answer: Answer, notes: Note[]) => ToolResult
@@ -18,19 +21,31 @@ const bytesPerToken = 2.5
 /** Texts are cut to these lengths, one after the other, if shorter lists do not suffice. */
 const textLengths = [1_000, 300, 100]
 const deepest = 3
+/** The list, the items that were shown, and the cursor of the operation for the response that has them. */
+const positionInList = /^([A-Za-z][\w.]*):(\d{1,9})(?:~(.*))?$/
+
+/** The part of a cursor that the operation itself takes. */
+export function operationCursor(cursor: unknown): string | undefined {
+  if (typeof cursor !== 'string') return undefined
+  const position = positionInList.exec(cursor)
+  return position === null ? cursor : position[3]
+}
 
 /**
  * Shortens the longest list until the result fits `maxTokens`, then the next, each to at least one item; then
- * long texts. Lists lose their last items, `logs` its oldest. `resumeAt` continues after the items shown of
+ * long texts. Lists lose their last items, `logs` its oldest. The `cursor` of the result continues after the items shown of
  * the longest list; throws `invalid` for one of another result.
  */
-export function withinBudget(answer: Answer, { maxTokens, resumeAt }: ToolInput, render: Render): ToolResult {
-  const start = resumeAt === undefined ? null : startOf(answer, String(resumeAt))
+export function withinBudget(
+  answer: Answer,
+  { maxTokens = defaultMaxTokens, cursor }: ToolInput,
+  render: Render,
+): ToolResult {
+  const start = startOf(answer, cursor)
   const rest = start === null ? answer : replaced(answer, start.path, (list) => from(list, start))
   const whole = render(rest, [])
-  if (maxTokens === undefined || fits(whole, Number(maxTokens))) return whole
-  const shortener = new Shortener(rest, start, (shown, notes) => render(shown, notes))
-  return shortener.fit(Number(maxTokens))
+  if (fits(whole, Number(maxTokens))) return whole
+  return new Shortener(rest, start, operationCursor(cursor), render).fit(Number(maxTokens))
 }
 
 interface Start {
@@ -41,19 +56,23 @@ interface Start {
 class Shortener {
   readonly #whole: Answer
   readonly #start: Start | null
+  readonly #operationCursor: string | undefined
   readonly #render: Render
+  #maxTokens = 0
   #shown: Answer
   readonly #kept: { path: string; count: number; of: number }[] = []
   #textLength: number | undefined
 
-  constructor(whole: Answer, start: Start | null, render: Render) {
+  constructor(whole: Answer, start: Start | null, ofOperation: string | undefined, render: Render) {
     this.#whole = whole
     this.#start = start
+    this.#operationCursor = ofOperation
     this.#render = render
     this.#shown = whole
   }
 
   fit(maxTokens: number): ToolResult {
+    this.#maxTokens = maxTokens
     for (const { path, length } of listsOf(this.#whole)) {
       const kept = { path, count: length, of: length }
       this.#kept.push(kept)
@@ -76,30 +95,17 @@ class Shortener {
       this.#whole,
     )
     const most = this.#textLength
-    const page = this.#isCut() ? withoutCursor(this.#shown) : this.#shown
-    const shown = most === undefined ? page : (withShortTexts(page, most) as Answer)
-    return this.#render(shown, this.#notes())
-  }
-
-  #isCut(): boolean {
-    return this.#kept.some(({ count, of }) => count < of)
-  }
-
-  #notes(): Note[] {
+    const shown = most === undefined ? this.#shown : (withShortTexts(this.#shown, most) as Answer)
     const cuts = this.#kept.filter(({ count, of }) => count < of)
     const main = cuts[0]
-    if (main === undefined) return ['Long texts are cut to maxTokens.']
+    if (main === undefined) return this.#render(shown, ['Long texts are cut to maxTokens.'])
     const before = this.#start?.path === main.path ? this.#start.offset : 0
-    const resumeAt = `${main.path}:${before + main.count}`
+    const page = this.#operationCursor === undefined ? '' : `~${this.#operationCursor}`
+    const cursor = `${main.path}:${before + main.count}${page}`
     const counted = cuts.map(({ path, count, of }) => `${path} ${count} of ${of}`).join(', ')
-    const text = `Shortened to maxTokens: ${counted}. The same call with resumeAt ${resumeAt} shows the next of ${main.path}.`
-    return [{ text, fields: { resumeAt } }]
+    const note = `Shortened to ${this.#maxTokens} tokens (maxTokens): ${counted}. The same call with cursor ${cursor} shows the next of ${main.path}.`
+    return this.#render({ ...shown, cursor }, [note])
   }
-}
-
-/** The cursor continues after the whole page, so following it would skip what was left out of this one. */
-function withoutCursor(answer: Answer): Answer {
-  return typeof answer.cursor === 'string' ? { ...answer, cursor: null } : answer
 }
 
 function fits({ text, structured }: ToolResult, maxTokens: number): boolean {
@@ -133,12 +139,15 @@ function listsOf(answer: Answer): { path: string; length: number }[] {
   return found.sort((one, other) => other.size - one.size)
 }
 
-function startOf(answer: Answer, resumeAt: string): Start {
-  const [, path = '', offset = ''] = /^([\w.]+):(\d{1,9})$/.exec(resumeAt) ?? []
-  const list = path.split('.').reduce<unknown>((value, key) => (value as Answer | undefined)?.[key], answer)
-  if (Array.isArray(list)) return { path, offset: Number(offset) }
-  throw new AppError('invalid', 'resumeAt does not belong to this result', {
-    details: 'Send the value that a result of the same call shows as resumeAt, or leave it out.',
+function startOf(answer: Answer, cursor: unknown): Start | null {
+  if (typeof cursor !== 'string') return null
+  const [, path, offset] = positionInList.exec(cursor) ?? []
+  // The operation has taken or refused its own.
+  if (path === undefined && 'cursor' in answer) return null
+  const list = path?.split('.').reduce<unknown>((value, key) => (value as Answer | undefined)?.[key], answer)
+  if (path !== undefined && Array.isArray(list)) return { path, offset: Number(offset) }
+  throw new AppError('invalid', 'cursor does not belong to this result', {
+    details: 'Send the value that a result of the same call shows as cursor, or leave it out.',
   })
 }
 

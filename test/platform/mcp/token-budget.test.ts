@@ -22,30 +22,30 @@ const namesOf = ({ structured }: { structured: Record<string, unknown> }) =>
   (structured.appEnvs as { cliEnvName: string }[]).map(({ cliEnvName }) => cliEnvName)
 
 describe('maxTokens', () => {
-  it('is taken by every read, with resumeAt, and by nothing else', () => {
+  it('is taken by every read, with cursor, and by nothing else', () => {
     for (const tool of tools) {
       const names = Object.keys(inputSchemaOf(tool).shape)
-      expect(names.includes('maxTokens') && names.includes('resumeAt'), tool.name).toBe(tool.hints.readOnly)
+      expect(names.includes('maxTokens') && names.includes('cursor'), tool.name).toBe(tool.hints.readOnly)
     }
   })
 
   it.each([200, 500, 2_000])(
-    'shortens a list to %i tokens, and resumeAt reads all of it once',
+    'shortens a list to %i tokens, and cursor reads all of it once',
     async (maxTokens) => {
       for (let index = 0; index < 59; index += 1) backend.state.add({ name: `env-${index}` })
       const list = (more: Record<string, unknown>) =>
         session.call('list-app-envs', { accountId: backend.state.account.accountId, maxTokens, ...more })
       const seen: string[] = []
-      for (let resumeAt: unknown; seen.length === 0 || resumeAt !== undefined; ) {
-        const read = await list(resumeAt === undefined ? {} : { resumeAt })
+      for (let cursor: unknown; seen.length === 0 || cursor !== undefined; ) {
+        const read = await list(cursor === undefined ? {} : { cursor })
         expect(tokens(read.text)).toBeLessThanOrEqual(maxTokens)
         expect(tokens(JSON.stringify(read.structured))).toBeLessThanOrEqual(maxTokens)
         expect(read.text.split('\n')[0]).toMatch(/^60 environments/)
         seen.push(...namesOf(read))
-        resumeAt = read.structured.resumeAt
-        if (resumeAt !== undefined) {
-          expect(resumeAt).toBe(`appEnvs:${seen.length}`)
-          expect(read.text.split('\n')[1]).toContain(`resumeAt appEnvs:${seen.length} shows the next`)
+        cursor = read.structured.cursor
+        if (cursor !== undefined) {
+          expect(cursor).toBe(`appEnvs:${seen.length}`)
+          expect(read.text.split('\n')[1]).toContain(`cursor appEnvs:${seen.length} shows the next`)
         }
         expect(JSON.parse(read.text.slice(read.text.indexOf('\n{') + 1))).toEqual(read.structured)
       }
@@ -78,10 +78,35 @@ describe('maxTokens', () => {
     expect(count).toBeGreaterThan(1)
     expect(count).toBeLessThan(30)
     expect(linesOf(newest)).toEqual(Array.from({ length: count }, (_, index) => 30 - count + index))
-    expect(newest.structured.resumeAt).toBe(`logs:${count}`)
+    expect(newest.structured.cursor).toBe(`logs:${count}`)
     for (const line of linesOf(newest)) expect(newest.text).toContain(`line ${line} of`)
-    const older = await read({ resumeAt: `logs:${count}` })
+    const older = await read({ cursor: `logs:${count}` })
     expect(linesOf(older).at(-1)).toBe(30 - count - 1)
+  })
+
+  it('answers within 4,000 tokens by default, and one cursor reads a long log once', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index} ${'of a program '.repeat(10)}`)
+    backend.state.logs = lines.map((message) => ({ stream: 'stdout', message }))
+    const seen: number[] = []
+    for (let cursor: unknown; seen.length === 0 || typeof cursor === 'string'; ) {
+      const input = { envName: 'shop-prod', size: 1_000, ...(cursor === undefined ? {} : { cursor }) }
+      const read = await session.call('get-logs', input)
+      expect(tokens(read.text)).toBeLessThanOrEqual(4_000)
+      expect(tokens(JSON.stringify(read.structured))).toBeLessThanOrEqual(4_000)
+      const logs = read.structured.logs as { message: string }[]
+      seen.unshift(...logs.map(({ message }) => Number(message.split(' ')[1])))
+      cursor = read.structured.cursor
+      if (typeof cursor === 'string') expect(read.text).toContain(`cursor ${cursor}`)
+    }
+    expect(seen).toEqual(lines.map((_, index) => index))
+  })
+
+  it('sends the operation its own cursor, also behind the position in a part of its response', async () => {
+    await session.call('get-logs', { envName: 'shop-prod', cursor: '7.12' })
+    backend.state.logs = Array.from({ length: 9 }, () => ({ stream: 'stdout', message: 'x' }))
+    await session.call('get-logs', { envName: 'shop-prod', cursor: 'logs:3~7.12' })
+    const sent = backend.state.calls.filter(({ id }) => id === 'get-logs').map(({ input }) => input.cursor)
+    expect(sent).toEqual(['7.12', '7.12'])
   })
 
   it('cuts texts when a list of one item is still too long', async () => {
@@ -100,9 +125,9 @@ describe('maxTokens', () => {
   })
 
   it.each([
-    [{ resumeAt: 'nothing:3' }, 'resumeAt does not belong to this result'],
-    [{ resumeAt: '__proto__:3' }, 'resumeAt does not belong to this result'],
-    [{ resumeAt: 'appEnvs' }, 'resumeAt does not belong to this result'],
+    [{ cursor: 'nothing:3' }, 'cursor does not belong to this result'],
+    [{ cursor: '__proto__:3' }, 'cursor does not belong to this result'],
+    [{ cursor: 'appEnvs' }, 'cursor does not belong to this result'],
     [{ maxTokens: 5 }, 'Invalid request'],
     [{ maxTokens: 'few' }, 'Invalid request'],
   ])('refuses %j', async (input, error) => {
