@@ -6,9 +6,8 @@ export default defineTool({
   operation: applyAppEnvChanges,
   group: 'deploys',
   title: 'Apply pending changes',
-  description: 'Applies pending changes: builds, deploys or scales as needed, and waits until done.',
+  description: 'Applies pending changes (builds, deploys or scales) and waits until done.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
-  unlistedInputs: ['includeChangesOf'],
   checks: [environmentAccessible],
   waits: true,
 })

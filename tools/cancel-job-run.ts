@@ -8,7 +8,6 @@ export default defineTool({
   title: 'Cancel job run',
   description: 'Cancels a job run: stops its container, without further attempts.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: runEffect,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,
 })

@@ -9,7 +9,6 @@ export default defineTool({
   description:
     'Claims an environment for a time, at most an hour: the writes of other agents get 409. Claiming again extends it.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   namesEnvironment: true,
   point: ({ claim }, _input, envName) => `${envName} is claimed until ${claim.until}.`,

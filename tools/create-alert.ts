@@ -7,10 +7,10 @@ export default defineTool({
   group: 'alerts',
   title: 'Create alert',
   description:
-    'Creates an alert (admin): fires when a metric stays above (gt) or below (lt) threshold for duration. Latency in s, cpu_usage in millicores, memory_usage in MB. Functions: ingress_ only (F9).',
+    'Creates an alert (admin): metric above (gt) or below (lt) threshold for duration. Latency in s, memory_usage in MB. Functions: ingress_ only (F9).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  referredInputs: { duration: '1m to 1h', aggregation: '', queryRange: '' },
   // Their defaults fit nearly every alert; update-alert lists them.
-  unlistedInputs: ['aggregation', 'queryRange', 'description', 'dryRun'],
   checks: [metricCollected],
   point: ({ message }) => message,
 })

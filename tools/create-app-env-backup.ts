@@ -8,5 +8,4 @@ export default defineTool({
   description:
     'Backs up a PostgreSQL, MySQL or Redis database, or a volume; list-app-env-backups shows the status.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun', 'envName'],
 })

@@ -6,21 +6,15 @@ export default defineTool({
   group: 'apps',
   title: 'Create environment',
   description:
-    'Creates an environment of an app in a region. It runs after the first deployment (databases deploy immediately).',
+    'Creates an environment of an app; a wrong region is answered with all. It runs after the first deployment, a database at once.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  referredInputs: {
+    region: '',
+    envVars: 'As set of update-app-env-variables',
+    functionConfig: 'As update-function-config',
+    jobConfig: 'As update-job-config',
+  },
   // Variables, functions and jobs have a tool of their own; update-app-env has the others, or takes them unlisted.
-  unlistedInputs: [
-    'envVars',
-    'functionConfig',
-    'jobConfig',
-    'healthCheck',
-    'databaseSettings',
-    'disk',
-    'useVolume',
-    'mountPath',
-    'labels',
-    'protected',
-  ],
   namesEnvironment: true,
   point: (_answer, _input, envName) =>
     `Environment ${envName} is created. A database starts automatically: poll get-app-env-status. For other apps, deploy with request-deploy-storage-key (source) or deploy-app-env-image.`,

@@ -6,16 +6,8 @@ export default defineTool({
   group: 'apps',
   title: 'Create app',
   description:
-    'Creates an app; then call create-app-env. dockerPreset: FUNCTION scales to zero, JOB runs a job, CUSTOM builds from a Dockerfile.',
+    'Creates an app; then create-app-env. dockerPreset: FUNCTION scales to zero, JOB runs a job, CUSTOM builds a Dockerfile.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: [
-    'dryRun',
-    'jobConfig',
-    'useImage',
-    'isCliDeployment',
-    'healthCheck',
-    'contextDir',
-    'dockerfilePath',
-  ],
+  referredInputs: { jobConfig: 'As update-job-config', healthCheck: 'As create-app-env' },
   point: ({ appId }) => `App ${appId} is created. It has no environment yet; create one with create-app-env.`,
 })

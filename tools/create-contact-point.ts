@@ -6,9 +6,8 @@ export default defineTool({
   group: 'alerts',
   title: 'Create contact point',
   description:
-    'Creates a contact point (admin). config: chat webhookUrl; incident integrationKey; webhook url; email addresses; other keys optional. Then call test-contact-point.',
+    'Creates a contact point (admin): chat webhookUrl; incident integrationKey; webhook url; email addresses.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
   // Only people see it: the agent needs no signature.
   shorten: ({ signingSecret: _signingSecret, ...answer }) => answer,
   point: ({ message }) => message,

@@ -8,6 +8,5 @@ export default defineTool({
   title: 'Delete alert',
   description: 'Deletes an alert with its history (admin). confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: alertEffects,
 })

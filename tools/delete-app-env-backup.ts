@@ -8,6 +8,5 @@ export default defineTool({
   title: 'Delete backup',
   description: 'Deletes a backup and its file (admin). confirm: its backupId.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: backupEffects,
 })

@@ -10,7 +10,6 @@ export default defineTool({
   description:
     'Permanently deletes an environment with its volumes, uploads, logs and alerts. confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   destroys: environmentEffects,
 })

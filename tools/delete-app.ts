@@ -8,6 +8,5 @@ export default defineTool({
   title: 'Delete app',
   description: 'Deletes an app without environments. confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: appEffects,
 })

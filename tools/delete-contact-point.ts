@@ -8,6 +8,5 @@ export default defineTool({
   title: 'Delete contact point',
   description: 'Deletes a contact point (admin). Refused while alerts use it (X2). confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: contactPointEffects,
 })

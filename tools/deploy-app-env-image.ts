@@ -7,9 +7,8 @@ export default defineTool({
   group: 'deploys',
   title: 'Deploy image',
   description:
-    'Deploys a prebuilt image and waits until it serves or has failed. For a function, or an app created with useImage.',
+    'Deploys an image and waits until it serves or has failed. For functions, and apps with useImage.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun', 'includeChangesOf'],
   checks: [environmentAccessible],
   waits: true,
 })

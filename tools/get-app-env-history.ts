@@ -7,9 +7,8 @@ export default defineTool({
   operation: getAppEnvHistory,
   group: 'deploys',
   title: 'Environment history',
-  description: 'Lists deployments, starts, stops and changes with their users, newest first.',
+  description: 'Lists deployments, starts, stops and changes, newest first.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['fromDate', 'toDate'],
   checks: [environmentNamed],
   defaults: { limit: 10 },
   shorten: (answer) => ({

@@ -7,9 +7,8 @@ export default defineTool({
   group: 'logs',
   title: 'List containers',
   description:
-    'Lists containers with state, restarts and last exit reason. For functions: the last 20, including ended ones (F10).',
+    'Lists containers with state, restarts and last exit. For functions: the last 20, ended ones too (F10).',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['jobRunId'],
   checks: [environmentNamed],
   point: ({ pods }) =>
     `${pods.filter((pod) => pod.status === 'Running').length} of ${pods.length} listed containers run.`,

@@ -8,7 +8,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Environment status',
   description:
-    'Reads state and health of an environment, its version, addresses and newest deployment with any failure.',
+    'Reads state and health of an environment, its version, addresses and newest deployment with its failure.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: statusSentence,

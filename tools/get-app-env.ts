@@ -6,8 +6,7 @@ export default defineTool({
   operation: getAppEnv,
   group: 'apps',
   title: 'Read environment',
-  description:
-    'Reads one environment: settings, variables (secrets masked), hosts, pending changes. For its status, use get-app-env-status.',
+  description: 'Reads an environment: settings, variables (secrets masked), hosts, pending changes.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   secretInputs: ['decrypt'],

@@ -6,9 +6,9 @@ export default defineTool({
   operation: getApproval,
   group: 'access',
   title: 'Read approval',
-  description:
-    'Reads an approval: status, decisions, results. With waitSeconds, waits for the decision of a person.',
+  description: 'Reads an approval: status, decisions, results. waitSeconds waits for the decision.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  referredInputs: { waitSeconds: '' },
   point: (approval) => approvalSentence(approval),
 })
 

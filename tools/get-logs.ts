@@ -10,10 +10,9 @@ export default defineTool({
   operation: getLogs,
   group: 'logs',
   title: 'Read logs',
-  description:
-    'Reads runtime, build, job or request logs, newest last; cursor reads older lines. path, status, slowerThanMs: type REQUEST.',
+  description: 'Reads runtime, build, job or request logs, newest last; cursor reads older lines.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['contentId', 'stream', 'podName'],
+  referredInputs: { stream: '' },
   checks: [environmentOfRunNamed, environmentNamed],
   point: ({ logs, cursor, truncated, sampling }, input) => {
     const older = cursor === null ? '' : ` Older lines: cursor ${cursor}.`

@@ -7,9 +7,9 @@ export default defineTool({
   group: 'alerts',
   title: 'List alerts',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  referredInputs: { state: '' },
   description: 'Lists alerts with their states, firing ones first: of an environment or account.',
   defaults: { limit: 20 },
-  unlistedInputs: ['appId'],
   point: ({ alerts, pagination }) => {
     const { offset = 0, total = alerts.length } = pagination ?? {}
     const evaluated = alerts.filter((alert) => alert.enabled)

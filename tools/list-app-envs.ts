@@ -9,7 +9,7 @@ export default defineTool({
   title: 'List environments',
   description: 'Lists visible environments of an account or app, with status and version.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['status', 'limit'],
+  referredInputs: { status: '' },
   checks: [accountOrAppNamed],
   pages: 'appEnvs',
   point: ({ appEnvs, pagination }) => {

@@ -6,8 +6,8 @@ export default defineTool({
   group: 'access',
   title: 'List approvals',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  referredInputs: { status: '' },
   defaults: { limit: 5 },
-  unlistedInputs: ['offset'],
   point: ({ approvals, pending, total }) =>
     `${approvals.length} of ${total} approvals, newest first; ${pending} wait.`,
 })

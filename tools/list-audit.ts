@@ -9,7 +9,6 @@ export default defineTool({
   title: 'List audit',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   defaults: { limit: 8 },
-  unlistedInputs: ['principalId', 'tokenId', 'sessionId', 'traceId', 'agent', 'surface', 'outcome'],
   shorten: (answer) => ({ ...answer, entries: answer.entries.map(shortEntry) }),
   point: ({ entries, cursor }) =>
     `${entries.length} entr${entries.length === 1 ? 'y' : 'ies'}${cursor === null ? '' : '; more with cursor'}.`,

@@ -9,7 +9,6 @@ export default defineTool({
   title: 'List job runs',
   description: 'Lists runs of a job with status and exit code, newest first.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['status'],
   checks: [environmentNamed],
   defaults: { limit: 5 },
   point: ({ jobRuns, pagination }) =>

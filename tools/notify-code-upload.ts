@@ -6,10 +6,8 @@ export default defineTool({
   operation: notifyCodeUpload,
   group: 'deploys',
   title: 'Build and deploy source',
-  description:
-    'Builds and deploys the uploaded archive; waits until it serves or has failed. A failure includes the log.',
+  description: 'Builds and deploys the uploaded archive; waits until it serves or has failed, with the log.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun', 'includeChangesOf'],
   checks: [environmentAccessible],
   waits: true,
 })

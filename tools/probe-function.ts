@@ -9,7 +9,6 @@ export default defineTool({
   description:
     'Sends real GET requests to a function for at most 20 s. Measures cold start, scaling, refusals and latency; proposes containerConcurrency and minScale.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [isAFunction],
   point: ({ coldStartSeconds, levels, mostContainers, proposal }) => {
     const last = levels.at(-1)

@@ -6,7 +6,7 @@ export default defineTool({
   group: 'access',
   title: 'Propose plan',
   description:
-    'Proposes several writes as one plan that a person approves or denies as a whole, also writes that you may not do. Nothing changes before. Each step is an operation id with its input.',
+    'Proposes writes, also those that you may not do, as one plan for a person to approve. Each step: an operation id and its input.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   point: ({ approvalId, url, steps }) =>
     `${approvalId} with ${steps.length} steps waits for a person at ${url}. get-approval with waitSeconds waits for the decision.`,

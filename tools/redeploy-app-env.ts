@@ -7,9 +7,8 @@ export default defineTool({
   group: 'deploys',
   title: 'Redeploy or roll back',
   description:
-    'Deploys the last good or an earlier version (get-app-env-history) with its settings, and waits until it serves or fails.',
+    'Rolls back to an earlier version with its settings, or deploys the last good one again; waits until it serves.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun', 'includeChangesOf', 'settings', 'keepSecrets'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -7,7 +7,6 @@ export default defineTool({
   group: 'alerts',
   title: 'Evaluate alert now',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [warnPaused],
   point: ({ state, previousState }) =>
     state === previousState ? `Still ${state}.` : `${state} now, ${previousState} before.`,

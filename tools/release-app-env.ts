@@ -8,7 +8,6 @@ export default defineTool({
   title: 'Release environment',
   description: 'Ends a claim of claim-app-env, so that other agents can work on the environment.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   namesEnvironment: true,
   point: (_answer, _input, envName) => `The claim of ${envName} is released.`,

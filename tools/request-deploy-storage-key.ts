@@ -7,9 +7,9 @@ export default defineTool({
   group: 'deploys',
   title: 'Request upload address',
   description:
-    'Starts a deploy from source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
+    'Deploys source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
+  referredInputs: { fileExtension: '.tgz or .zip' },
   checks: [environmentAccessible],
   point: () => 'PUT the archive once to uploadUrl, then call notify-code-upload with storageKey.',
 })

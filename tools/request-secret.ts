@@ -7,7 +7,6 @@ export default defineTool({
   group: 'apps',
   title: 'Request secret',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   point: ({ url }, { variable }) =>
     `Give the person this link; on it they enter ${variable}, which you never see: ${url} It works once, for 15 minutes. Then call apply-app-env-changes.`,

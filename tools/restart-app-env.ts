@@ -8,7 +8,6 @@ export default defineTool({
   title: 'Restart environment',
   description: 'Replaces the running containers without downtime and waits until the new ones serve.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

@@ -11,5 +11,4 @@ export default defineTool({
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   checks: [environmentAccessible],
   destroys: dataEffects,
-  unlistedInputs: ['dryRun', 'envName'],
 })

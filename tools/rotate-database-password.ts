@@ -9,6 +9,5 @@ export default defineTool({
   description:
     'Gives a PostgreSQL, MySQL or Redis database a new password, which no answer shows (admin). confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun', 'envName'],
   destroys: passwordEffects,
 })

@@ -6,9 +6,7 @@ export default defineTool({
   operation: scaleAppEnvContainers,
   group: 'apps',
   title: 'Scale containers',
-  description:
-    'Sets the number of containers of an app or database. Not for functions (F8: use update-function-config) or jobs.',
+  description: 'Sets the number of containers of an app or database; functions: update-function-config (F8).',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [isScalable],
 })

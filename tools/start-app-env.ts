@@ -6,9 +6,8 @@ export default defineTool({
   operation: startAppEnv,
   group: 'apps',
   title: 'Start environment',
-  description: 'Starts a stopped environment at its last version and waits until it serves.',
+  description: 'Starts a stopped environment and waits until it serves.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   waits: true,
 })

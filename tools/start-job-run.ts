@@ -9,7 +9,6 @@ export default defineTool({
   description:
     'Runs a job once and waits for its end; fields sent here apply to this run only. With wait false, poll get-job-run.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun', 'backoffLimit', 'workingDir'],
   checks: [isAJob],
   waits: 'job-run',
   // Only for calls with wait false; other calls report the outcome of the run.

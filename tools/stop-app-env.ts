@@ -7,9 +7,8 @@ export default defineTool({
   operation: stopAppEnv,
   group: 'apps',
   title: 'Stop environment',
-  description: 'Stops all containers of an environment until start-app-env. Settings and data stay.',
+  description: 'Stops all containers of an environment. Settings and data stay.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   destroys: serviceEffect,
 })

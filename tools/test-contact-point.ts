@@ -7,7 +7,6 @@ export default defineTool({
   title: 'Test contact point',
   description: 'Sends a test notification to a contact point (admin) and reports the result.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  unlistedInputs: ['dryRun'],
   point: ({ delivered, attempts }) => {
     if (delivered) return 'The test notification arrived.'
     const last = attempts.at(-1)

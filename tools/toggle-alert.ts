@@ -7,6 +7,5 @@ export default defineTool({
   title: 'Pause or resume alert',
   description: 'Pauses or resumes evaluation and notifications of an alert (admin).',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   point: ({ message }) => message,
 })

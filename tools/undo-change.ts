@@ -9,6 +9,5 @@ export default defineTool({
   description:
     "Restores the fields that one entry of list-audit changed. Not for deploys, deletes or fields changed since. confirm: its object's name.",
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: changeEffects,
 })

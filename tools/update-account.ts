@@ -9,7 +9,6 @@ export default defineTool({
   description:
     'Turns per-environment access on (enforces the lists of update-member-env-access) or off (all members get FULL access; confirm: the account name).',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   // Only people change the name and the limits, which affect cost.
   peopleInputs: ['name', 'settings', ...settingNames.filter((name) => name !== 'memberEnvAccessEnabled')],
   destroys: memberAccessEffects,

@@ -8,7 +8,6 @@ export default defineTool({
   description:
     'Changes an alert (admin). Fields as in create-alert; omitted ones stay. enabled false pauses it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['aggregation', 'queryRange', 'description'],
-  referredInputs: { metric: '', operator: '', duration: '' },
+  referredInputs: { metric: '', operator: '', duration: '', aggregation: '', queryRange: '' },
   point: ({ message }) => message,
 })

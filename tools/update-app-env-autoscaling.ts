@@ -6,9 +6,7 @@ export default defineTool({
   operation: updateAppEnvAutoscaling,
   group: 'apps',
   title: 'Configure autoscaling',
-  description:
-    'Sets CPU and memory autoscaling of an app. Not for functions (F8: use update-function-config), jobs or databases.',
+  description: 'Sets CPU and memory autoscaling of an app; functions: update-function-config (F8).',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['scaleUpWindowSeconds', 'scaleDownWindowSeconds'],
   checks: [isScalable],
 })

@@ -5,17 +5,8 @@ export default defineTool({
   operation: updateApp,
   group: 'apps',
   title: 'Update app',
-  description: 'Changes preset, port, image or dockerfilePath of an app; redeploy-app-env applies it.',
+  description: 'Changes preset, port, image or Dockerfile of an app; redeploy-app-env applies it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: [
-    'dryRun',
-    'expectedRevision',
-    'customDockerfileContent',
-    'useImage',
-    'contextDir',
-    'dockerfilePath',
-    'name',
-  ],
   referredInputs: { dockerPreset: 'As create-app' },
   point: ({ message }) => message,
 })

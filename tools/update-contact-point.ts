@@ -8,6 +8,5 @@ export default defineTool({
   description:
     'Changes name or config of a contact point (admin). Omitted keys keep their values; a new url requires the password again.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   point: ({ message }) => message,
 })

@@ -15,9 +15,9 @@ export default defineTool({
   operation: updateFunctionConfig,
   group: 'functions',
   title: 'Configure function',
-  description:
-    'Changes scaling and timeouts of a function (E3). Pending until apply-app-env-changes, unless applyImmediately.',
+  description: 'Changes scaling and timeouts of a function (E3); pending, unless applyImmediately.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  referredInputs: { idleTimeoutSeconds: '', containerConcurrency: '0: no limit' },
   checks: [isAFunction, functionLimits],
   namesEnvironment: true,
   point: ({ appliedImmediately }, input, envName) => {

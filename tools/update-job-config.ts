@@ -9,7 +9,6 @@ export default defineTool({
   description:
     'Changes job settings. Omitted fields stay; clear resets fields to inherited. Pending until apply-app-env-changes, unless applyImmediately.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['jobConfig', 'ttlSecondsAfterFinished'],
   checks: [isAJob, warnClearedJobFields],
   namesEnvironment: true,
   point: ({ appliedImmediately, warnings = [] }, _input, envName) =>

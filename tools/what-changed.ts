@@ -11,7 +11,6 @@ export default defineTool({
   title: 'What changed',
   description: 'Timeline of changes of an environment; rank 1 most likely broke a metric.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  unlistedInputs: ['to'],
   checks: [environmentNamed],
   point: ({ changes, broke }) => {
     const when = broke ? ` ${broke.metric} broke at ${broke.at}.` : ' No metric broke.'

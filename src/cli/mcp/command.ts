@@ -7,7 +7,7 @@ import {
 } from '../../mcp/policy/options.ts'
 import { narrowed, type ToolPolicy } from '../../mcp/policy/tool-policy.ts'
 import type { Prebuilt } from '../../mcp/tools/prebuilt.ts'
-import { listedTools } from '../../mcp/tools/published-tool.ts'
+import { callableTools, listedTools } from '../../mcp/tools/published-tool.ts'
 import { serveStdio } from '../../mcp/transport/stdio.ts'
 import { nearestName } from '../../nearest.ts'
 import { loadPrebuilt } from '../load-prebuilt.ts'
@@ -31,7 +31,10 @@ export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): P
     tools,
     async openServer(era) {
       const { openSession } = await import('./session.ts')
-      session ??= openSession(env, toolPolicy, tools)
+      session ??= openSession(env, toolPolicy, {
+        listed: tools,
+        callable: callableTools(prebuilt.tools, toolPolicy),
+      })
       return session.serverOf(era)
     },
     onBroken(error) {

@@ -26,7 +26,7 @@ export interface McpSession {
 export function openSession(
   env: NodeJS.ProcessEnv,
   toolPolicy: ToolPolicy,
-  listed: ListedTool[],
+  { listed, callable }: { listed: ListedTool[]; callable: ReadonlySet<string> },
 ): McpSession {
   const config = readConfig(env)
   // One client, so one name in the audit log for all its calls.
@@ -40,6 +40,7 @@ export function openSession(
   const registry = new Map(tools.map((tool) => [tool.name, tool]))
   const options: McpServerOptions = {
     tools: () => listed,
+    callable: () => callable,
     async callTool(call) {
       const stopTelling = tellWaiting(call, platform.connect)
       const { signal, progress, askPerson } = call

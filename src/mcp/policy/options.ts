@@ -1,5 +1,6 @@
 import { type ToolGroup, toolGroups } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'
+import { defaultTools } from './default-tools.ts'
 import { defaultToolPolicy, narrowed, type ServerScope, type ToolPolicy } from './tool-policy.ts'
 
 /**
@@ -58,7 +59,10 @@ export function isToolPolicyOption(name: string): name is ToolPolicyOption {
 export const toolPolicyHelp: Readonly<Record<ToolPolicyOption, readonly [value: string, what: string]>> = {
   'read-only': ['[on]', 'no tool that changes anything exists'],
   'no-destructive': ['[on]', 'no tool that destroys anything exists'],
-  tools: ['<groups>', `only these groups: ${toolGroups.join(', ')}`],
+  tools: [
+    '<groups>',
+    `only these groups, in place of the ${defaultTools.size} usual tools: ${toolGroups.join(', ')}, or all`,
+  ],
   'exclude-tools': ['<names>', 'not these tools'],
   account: ['<id>', 'hold every call to this account'],
   app: ['<id>', 'hold every call to this app'],
@@ -98,7 +102,8 @@ function apply(
       toolPolicy.noDestructive = switchOf(option, value)
       return
     case 'tools':
-      toolPolicy.groups = listOf(option, value, toolGroups, 'groups') as ToolGroup[]
+      toolPolicy.groups =
+        value === 'all' ? toolGroups : (listOf(option, value, toolGroups, 'groups') as ToolGroup[])
       return
     case 'exclude-tools':
       toolPolicy.excludedTools = listOf(option, value, toolNames, 'tools')

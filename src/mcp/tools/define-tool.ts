@@ -106,8 +106,6 @@ interface ToolDefinition<Row extends Operation> {
   peopleInputs?: readonly (keyof RawInputOf<Row> & string)[]
   /** Inputs that exist only if the server was started with secrets allowed. */
   secretInputs?: readonly (keyof RawInputOf<Row> & string)[]
-  /** Inputs that are accepted but not listed, because they are rarely needed or another input or tool covers them. */
-  unlistedInputs?: readonly ((keyof RawInputOf<Row> & string) | 'dryRun')[]
   /** Inputs whose values another tool lists; these words replace the values. Empty if the description covers them. */
   referredInputs?: Readonly<Record<string, string>>
 }
@@ -123,7 +121,6 @@ export interface Tool
     | 'shorten'
     | 'pages'
     | 'secretInputs'
-    | 'unlistedInputs'
     | 'peopleInputs'
     | 'checks'
   > {
@@ -131,7 +128,6 @@ export interface Tool
   readonly description: string
   readonly checks: readonly Check[]
   readonly secretInputs: readonly string[]
-  readonly unlistedInputs: readonly string[]
   readonly peopleInputs: readonly string[]
   readonly point?: (answer: never, input: never, envName: string) => string
   readonly links?: (answer: never, input: never) => ResourceLink[]
@@ -141,14 +137,13 @@ export interface Tool
 }
 
 export function defineTool<Row extends Operation>(definition: ToolDefinition<Row>): Tool {
-  const { checks = [], secretInputs = [], unlistedInputs = [], peopleInputs = [], ...rest } = definition
+  const { checks = [], secretInputs = [], peopleInputs = [], ...rest } = definition
   return Object.freeze({
     ...rest,
     name: definition.operation.id,
     description: definition.description ?? definition.operation.summary,
     checks,
     secretInputs,
-    unlistedInputs,
     peopleInputs,
   }) as Tool
 }

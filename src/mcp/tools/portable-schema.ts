@@ -62,10 +62,22 @@ const selfExplanatory = new Set([
   'requests',
   'withAppEnvs',
   'path',
+  'labels',
+  'protected',
+  'healthy',
+  'limit',
+  'branch',
+  'cliEnvName',
+  'dockerPresetVersion',
+  'membershipId',
+  'approvalId',
+  'minScale',
+  'keepSecrets',
+  'port',
+  'status',
+  'waitSeconds',
+  'reason',
 ])
-/** Keys that are accepted but not listed: one that a read adds, and one that is seldom needed. */
-const unlistedKeys = new Set(['_id', 'alphabet'])
-
 interface RawNode extends Omit<SchemaNode, 'properties' | 'items' | 'additionalProperties'> {
   const?: unknown
   anyOf?: RawNode[]
@@ -79,16 +91,17 @@ interface RawNode extends Omit<SchemaNode, 'properties' | 'items' | 'additionalP
 
 function portable(raw: RawNode, side: 'input' | 'output', depth: number): SchemaNode {
   const node = withoutUnion(raw)
+  if (side === 'output' && depth > 0) return listedOutput(node)
   const made: SchemaNode = { type: node.type }
   // Null stays valid at the call; some model families do not support inputs of two types.
   if (side === 'input' && Array.isArray(node.type)) made.type = node.type[0]
   // Another tool describes the fields of inner objects; their names suffice here.
-  if (node.description !== undefined && depth < 2) made.description = node.description
-  if (node.default) made.default = node.default
-  copyValues(node, made, depth)
+  if (node.description !== undefined && depth < 2 && side === 'input') made.description = node.description
+  if (node.default && side === 'input' && typeof node.default !== 'number') made.default = node.default
+  copyValues(node, made, side, depth)
   if (node.properties !== undefined) {
     made.properties = portableProperties(node.properties, side, depth)
-    if ((node.required?.length ?? 0) > 0) made.required = node.required
+    if ((node.required?.length ?? 0) > 0 && side === 'input') made.required = node.required
     if (side === 'input') made.additionalProperties = false
   }
   if (node.items !== undefined) made.items = portable(node.items, side, depth)
@@ -100,36 +113,46 @@ function portableProperties(
   side: 'input' | 'output',
   depth: number,
 ): Record<string, SchemaNode> {
-  const published = Object.entries(properties).filter(
-    ([name]) => side === 'output' || !unlistedKeys.has(name),
-  )
   return Object.fromEntries(
-    published.map(([name, child]) => {
-      const listed = name === 'envVars' && side === 'input' ? withPlainValues(child) : child
-      const { description, ...rest } = portable(listed, side, depth + 1)
+    Object.entries(properties).map(([name, child]) => {
+      if (side === 'input' && child.properties !== undefined) return [name, withKeysInWords(child)]
+      const { description, ...rest } = portable(child, side, depth + 1)
       return [name, description === undefined || selfExplanatory.has(name) ? rest : { ...rest, description }]
     }),
   )
 }
 
-/** Accepted everywhere; listed once, by update-app-env-variables, because each listing costs tokens. */
-function withPlainValues({ items, ...node }: RawNode): RawNode {
-  const { from: _, generate: __, ...properties } = items?.properties ?? {}
-  return { ...node, ...(items && { items: { ...items, properties } }) }
+/** A field of an output: the result itself shows what is in it, and every listed word is paid for at each connect. */
+function listedOutput({ type, items }: RawNode): SchemaNode {
+  return items === undefined ? { type } : { type, items: { type: withoutUnion(items).type } }
+}
+
+/** The inner object of an input: its keys in words, at half the tokens. The call checks them. */
+function withKeysInWords(node: RawNode): SchemaNode {
+  return { type: 'object', description: keysOf(node) }
+}
+
+function keysOf({ properties = {} }: RawNode): string {
+  const keys = Object.entries(properties).map(([name, child]) =>
+    child.properties === undefined ? name : `${name} {${keysOf(child)}}`,
+  )
+  return keys.join(', ')
 }
 
 /**
  * Enums of numbers become ranges, because some model families support string enums only. Ranges are published where
  * a caller might exceed them.
  */
-function copyValues(node: RawNode, made: SchemaNode, depth: number): void {
+function copyValues(node: RawNode, made: SchemaNode, side: 'input' | 'output', depth: number): void {
   const values = node.enum?.filter((value) => value !== null)
   if (values?.every((value) => typeof value === 'number')) {
     made.type = 'integer'
+    if (made.description !== undefined) return
     made.minimum = Math.min(...values)
     made.maximum = Math.max(...values)
     return
   }
+  if (side === 'output') return
   if (node.enum !== undefined) made.enum = node.enum
   if (depth > 1) return
   if (node.minimum !== undefined && node.minimum > 1) made.minimum = node.minimum

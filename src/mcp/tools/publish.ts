@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { factsOf, type Tool, type ToolHints } from './define-tool.ts'
 import { portableInput, portableOutput, type SchemaNode } from './portable-schema.ts'
 import type { ListedTool, PublishedTool } from './published-tool.ts'
@@ -34,7 +33,7 @@ function publishTool(tool: Tool): PublishedTool {
 
 function inputOf(tool: Tool): SchemaNode {
   const { properties = {}, ...schema } = referring(
-    portableInput(listedInput(tool)),
+    portableInput(inputSchemaOf(tool)),
     tool.referredInputs ?? {},
   )
   const defaults = Object.entries(tool.defaults ?? {})
@@ -46,21 +45,17 @@ function inputOf(tool: Tool): SchemaNode {
   return { ...schema, properties: { ...properties, ...Object.fromEntries(changed) } }
 }
 
-/** Accepted but not listed, because nearly every call wants the default. */
-const seldomGiven = ['waitSeconds', 'expectedRevision', 'idempotencyKey', 'maxTokens']
-
-function listedInput(tool: Tool): z.ZodObject {
-  const shape = Object.entries(inputSchemaOf(tool).shape)
-  const unlisted = new Set([...tool.unlistedInputs, ...seldomGiven])
-  return z.strictObject(Object.fromEntries(shape.filter(([name]) => !unlisted.has(name))))
-}
-
-/** Replaces values that another tool already lists, to save tokens; the call still checks them. */
+/** Replaces values and fields that another tool already lists, to save tokens; the call still checks them. */
 function referring(schema: SchemaNode, words: Readonly<Record<string, string>>): SchemaNode {
   const properties = { ...schema.properties }
   for (const [name, description] of Object.entries(words)) {
-    const { enum: _enum, ...plain } = properties[name]!
-    properties[name] = description === '' ? plain : { ...plain, description }
+    const { type, default: byDefault, items } = properties[name]!
+    properties[name] = {
+      ...{ type },
+      ...(byDefault !== undefined && { default: byDefault }),
+      ...(items && { items: { type: items.type } }),
+      ...(description !== '' && { description }),
+    }
   }
   return { ...schema, properties }
 }

@@ -1,4 +1,5 @@
 import type { ToolGroup } from '../../contract/tool-groups.ts'
+import { defaultTools } from '../policy/default-tools.ts'
 import { refusalOf, scopedInputs, type ToolFacts, type ToolPolicy } from '../policy/tool-policy.ts'
 import type { SchemaNode } from './portable-schema.ts'
 
@@ -40,15 +41,30 @@ export interface Permissions {
   manageMembers: boolean
 }
 
-/** The list under this policy, always in the same order. */
+/** The names of the tools that this caller can call, listed or not. */
+export function callableTools(
+  published: readonly PublishedTool[],
+  toolPolicy: ToolPolicy,
+  permissions: Permissions | null = null,
+): Set<string> {
+  const callable = published.filter(
+    (tool) => refusalOf(tool.facts, toolPolicy) === null && mayCall(tool, permissions),
+  )
+  return new Set(callable.map(({ facts }) => facts.name))
+}
+
+/** The list under this policy, always in the same order: the default tools, unless a person named groups. */
 export function listedTools(
   published: readonly PublishedTool[],
   toolPolicy: ToolPolicy,
   permissions: Permissions | null = null,
 ): ListedTool[] {
   const gone = scopedInputs(toolPolicy.scope)
+  const callable = callableTools(published, toolPolicy, permissions)
   return published
-    .filter((tool) => refusalOf(tool.facts, toolPolicy) === null && mayCall(tool, permissions))
+    .filter(
+      ({ facts: { name } }) => callable.has(name) && (toolPolicy.groups !== null || defaultTools.has(name)),
+    )
     .map((tool) =>
       withoutInputs(tool.listed, toolPolicy.allowSecrets ? gone : [...gone, ...tool.secretInputs]),
     )

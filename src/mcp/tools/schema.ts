@@ -7,7 +7,8 @@ import { budgetFields, operationCursor } from './token-budget.ts'
 
 /** Inputs that only tools have; they are never sent to the platform. The default of `waitSeconds` is in waitSecondsOf. */
 const waitFields = {
-  wait: z.boolean().default(true),
+  /** Default true. */
+  wait: z.boolean().optional(),
   waitSeconds: z.number().int().min(1).max(1800).optional(),
 }
 const confirmField = {

@@ -6,7 +6,11 @@ import { cut } from './result-size.ts'
 
 /** Inputs of every read. `cursor` is also that of the operation, if it has one (`operationCursor`). */
 export const budgetFields = {
-  maxTokens: z.number().int().min(100).max(100_000).optional(),
+  maxTokens: z
+    .number()
+    .int()
+    .refine((count) => count >= 100 && count <= 100_000, 'must be from 100 to 100,000')
+    .optional(),
   cursor: z.string().max(200).optional(),
 }
 

@@ -24,6 +24,8 @@ export interface IncomingCall {
 
 export interface McpServerOptions {
   tools(): ListedTool[] | Promise<ListedTool[]>
+  /** The tools that can be called, which prompts and resources depend on. Default: those that are listed. */
+  callable?(): ReadonlySet<string> | Promise<ReadonlySet<string>>
   callTool(call: IncomingCall): Promise<ToolResult>
 }
 
@@ -56,7 +58,8 @@ type Responder = (params: Params, requester: Requester) => Promise<Answer>
 
 /** The answers that both eras share, by method; the adapters answer `tools/call`. */
 export function respondersOf(options: McpServerOptions): Readonly<Record<string, Responder>> {
-  const names = async () => new Set((await options.tools()).map(({ name }) => name))
+  const names = async () =>
+    (await options.callable?.()) ?? new Set((await options.tools()).map(({ name }) => name))
   return {
     'tools/list': async (_params, { takesApps }) => ({
       tools: takesApps ? withApp(await options.tools()) : await options.tools(),

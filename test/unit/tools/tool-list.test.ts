@@ -3,13 +3,17 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
 import { isRead } from '../../../src/contract/operation.ts'
+import { toolGroups } from '../../../src/contract/tool-groups.ts'
+import { defaultTools } from '../../../src/mcp/policy/default-tools.ts'
 import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
 import { publishTools } from '../../../src/mcp/tools/publish.ts'
-import { listedTools } from '../../../src/mcp/tools/published-tool.ts'
+import { type ListedTool, listedTools } from '../../../src/mcp/tools/published-tool.ts'
+import { inputSchemaOf } from '../../../src/mcp/tools/schema.ts'
 import { tools } from '../../../tools/index.ts'
 
 const published = publishTools(tools)
-const list = listedTools(published, defaultToolPolicy)
+const list = listedTools(published, { ...defaultToolPolicy, groups: toolGroups })
+const defaults = listedTools(published, defaultToolPolicy)
 
 /** Every node of a JSON Schema, with its path. */
 function nodes(schema: unknown, path = ''): { path: string; node: Record<string, unknown> }[] {
@@ -97,19 +101,43 @@ describe('the tool list', () => {
       expect(tool.inputSchema.type).toBe('object')
       expect(tool.outputSchema.type).toBe('object')
       for (const { path, node } of nodes(tool.inputSchema)) {
-        // The inputs of planned calls: each operation has its own.
-        const isFree = tool.name === 'propose-plan' && path === '.steps[].input'
+        // Its keys are in words, or another tool lists them.
+        const isFree = node.properties === undefined
         if (node.type === 'object' && !isFree)
           expect(node.additionalProperties, `${tool.name} ${path}`).toBe(false)
       }
     }
   })
 
-  it('costs a model at most 110 tokens a tool, and 12,000 with everything a client gets but outputs', () => {
-    const seen = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
-    const withoutOutputs = list.map(({ outputSchema: _outputSchema, ...rest }) => rest)
-    expect(encode(JSON.stringify(seen)).length / list.length).toBeLessThanOrEqual(110)
-    expect(encode(JSON.stringify(withoutOutputs)).length).toBeLessThanOrEqual(12_000)
+  it('is at most 36 tools by default, with the documented ones, and costs a model what it may', () => {
+    const documented = [
+      ...['create-app', 'update-function-config', 'request-deploy-storage-key', 'notify-code-upload'],
+      ...['deploy-app-env-image', 'get-app-env', 'get-app-env-status', 'get-app-env-pods'],
+      ...['get-app-env-history', 'get-logs', 'stop-app-env', 'start-app-env', 'apply-app-env-changes'],
+      ...['update-app-env-autoscaling', 'scale-app-env-containers'],
+    ]
+    const names = defaults.map(({ name }) => name)
+    expect(names.length).toBeLessThanOrEqual(36)
+    expect(names).toEqual(expect.arrayContaining(documented))
+    expect(names).toHaveLength(defaultTools.size)
+    const tokens = (tools: readonly ListedTool[]) =>
+      encode(
+        JSON.stringify(
+          tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+        ),
+      ).length
+    expect(tokens(defaults)).toBeLessThanOrEqual(4_500)
+    expect(encode(JSON.stringify(defaults)).length).toBeLessThanOrEqual(11_000)
+    expect(tokens(list)).toBeLessThanOrEqual(12_000)
+  })
+
+  it('publishes every key that a call takes, and no other', () => {
+    for (const tool of tools) {
+      const taken = Object.keys(inputSchemaOf(tool).shape)
+      const { properties = {} } = published.find(({ listed }) => listed.name === tool.name)!.listed
+        .inputSchema
+      expect(Object.keys(properties).sort(), tool.name).toEqual(taken.sort())
+    }
   })
 
   it('shows inputs that reveal secrets only where they are allowed', () => {

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Consent, ConsentDecision, EarlierGrant } from '../../../contract/consent.ts'
 import { type Scope, scopes } from '../../../contract/scopes.ts'
-import { type ToolGroup, toolGroups, toolGroupWords } from '../../../contract/tool-groups.ts'
+import { toolGroups, toolGroupWords } from '../../../contract/tool-groups.ts'
 import type { AppError } from '../../../errors.ts'
 import { Checkbox } from '../../components/Checkbox.tsx'
 import { ChoiceField } from '../../components/ChoiceField.tsx'
@@ -19,12 +19,14 @@ interface Props {
 
 /** The earlier choice of the person, with what the program asks for in addition. */
 function startOf({ scopes, readOnly, earlier }: Props['consent']): Narrowed {
-  if (earlier === null) return { scopes, readOnly, scope: everything, groups: toolGroups, expiry: '30' }
+  if (earlier === null)
+    return { scopes, readOnly, scope: everything, groups: toolGroups, listsAll: false, expiry: '30' }
   return {
     scopes: scopes.filter((scope) => !earlier.declined.includes(scope)),
     readOnly: readOnly || earlier.readOnly,
     scope: accessScope(earlier.pin),
     groups: earlier.groups ?? toolGroups,
+    listsAll: earlier.groups?.length === toolGroups.length,
     expiry: 'earlier',
   }
 }
@@ -39,7 +41,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       approve: true,
       scopes: [...chosen.scopes],
       readOnly: chosen.readOnly,
-      groups: chosen.groups.length === toolGroups.length ? null : [...chosen.groups],
+      groups: chosen.groups.length === toolGroups.length && !chosen.listsAll ? null : [...chosen.groups],
       pin: grantedScope(chosen.scope),
       expiresAt: endOf(chosen.expiry, earlier),
       replaces: earlier?.isReplaced ? earlier.tokenId : null,
@@ -56,7 +58,7 @@ export function ConsentForm({ consent, error, busy, decide }: Props) {
       {earlier && <Difference earlier={earlier} chosen={chosen} />}
       <Permissions requested={consent.scopes} chosen={chosen} set={set} readOnly={consent.readOnly} />
       <ScopeFields scope={chosen.scope} set={(scope) => set({ scope })} />
-      <Groups chosen={chosen.groups} set={(groups) => set({ groups })} />
+      <Groups chosen={chosen} set={set} />
       <ChoiceField
         label="Access ends"
         name="expiresAt"
@@ -160,27 +162,33 @@ function Permissions({
 }
 
 function Groups({
-  chosen,
+  chosen: { groups: chosen, listsAll },
   set,
 }: {
-  chosen: readonly ToolGroup[]
-  set: (groups: readonly ToolGroup[]) => void
+  chosen: Narrowed
+  set: (change: Partial<Narrowed>) => void
 }) {
+  const isAll = chosen.length === toolGroups.length
   return (
     <details>
-      <summary>Tools: {chosen.length === toolGroups.length ? 'all' : `${chosen.length} groups`}</summary>
+      <summary>Tools: {isAll ? 'all' : `${chosen.length} groups`}</summary>
       <fieldset>
         <legend>Groups of tools it gets</legend>
         {toolGroups.map((group) => (
           <Checkbox
             key={group}
             checked={chosen.includes(group)}
-            set={(on) => set(toolGroups.filter((one) => (one === group ? on : chosen.includes(one))))}
+            set={(on) =>
+              set({ groups: toolGroups.filter((one) => (one === group ? on : chosen.includes(one))) })
+            }
           >
             {toolGroupWords[group]}
           </Checkbox>
         ))}
       </fieldset>
+      <Checkbox checked={listsAll || !isAll} disabled={!isAll} set={(on) => set({ listsAll: on })}>
+        List every tool of these groups, not only the usual ones
+      </Checkbox>
     </details>
   )
 }

@@ -10,6 +10,8 @@ export interface Narrowed {
   readOnly: boolean
   scope: AccessScope
   groups: readonly ToolGroup[]
+  /** All tools of the groups, not only the usual ones. */
+  listsAll: boolean
   /** One of `spans`, `never`, or `earlier`: as the earlier access. */
   expiry: string
 }
