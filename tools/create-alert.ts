@@ -10,7 +10,6 @@ export default defineTool({
     'Creates an alert (admin): metric above (gt) or below (lt) threshold for duration. Latency in s, memory_usage in MB. Functions: ingress_ only (F9).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: { duration: '1m to 1h', aggregation: '', queryRange: '' },
-  // Their defaults fit nearly every alert; update-alert lists them.
   checks: [metricCollected],
   point: ({ message }) => message,
 })

@@ -14,7 +14,6 @@ export default defineTool({
     functionConfig: 'As update-function-config',
     jobConfig: 'As update-job-config',
   },
-  // Variables, functions and jobs have a tool of their own; update-app-env has the others, or takes them unlisted.
   namesEnvironment: true,
   point: (_answer, _input, envName) =>
     `Environment ${envName} is created. A database starts automatically: poll get-app-env-status. For other apps, deploy with request-deploy-storage-key (source) or deploy-app-env-image.`,

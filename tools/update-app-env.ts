@@ -20,7 +20,6 @@ export default defineTool({
     healthCheck: 'As create-app-env',
     databaseSettings: 'As create-app-env',
   },
-  // update-job-config sets jobConfig; few databases need databaseSettings or disk; dockerPresetVersion cannot change (D4).
   checks: [environmentAccessible, functionLimits, warnRemovedVariables],
   noteFields: { removedVariables: z.array(z.string()).optional() },
   destroys: omittedVariableEffects,

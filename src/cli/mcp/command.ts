@@ -7,7 +7,7 @@ import {
 } from '../../mcp/policy/options.ts'
 import { narrowed, type ToolPolicy } from '../../mcp/policy/tool-policy.ts'
 import type { Prebuilt } from '../../mcp/tools/prebuilt.ts'
-import { callableTools, listedTools } from '../../mcp/tools/published-tool.ts'
+import { listedTools, shownTools } from '../../mcp/tools/published-tool.ts'
 import { serveStdio } from '../../mcp/transport/stdio.ts'
 import { nearestName } from '../../nearest.ts'
 import { loadPrebuilt } from '../load-prebuilt.ts'
@@ -24,17 +24,16 @@ export async function runMcp(argv: readonly string[], env: NodeJS.ProcessEnv): P
     process.stderr.write(`longshore mcp: ${toolPolicy}\nSee: longshore mcp --help\n`)
     return 2
   }
-  const tools = listedTools(prebuilt.tools, toolPolicy)
+  const existing = listedTools(prebuilt.tools, toolPolicy)
+  const tools = shownTools(existing, toolPolicy)
+  const callable = new Set(existing.map(({ name }) => name))
   let session: McpSession | undefined
   await serveStdio({
     prebuilt,
     tools,
     async openServer(era) {
       const { openSession } = await import('./session.ts')
-      session ??= openSession(env, toolPolicy, {
-        listed: tools,
-        callable: callableTools(prebuilt.tools, toolPolicy),
-      })
+      session ??= openSession(env, toolPolicy, { listed: tools, callable })
       return session.serverOf(era)
     },
     onBroken(error) {

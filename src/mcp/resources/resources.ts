@@ -101,18 +101,21 @@ export async function readResource(
   }
   const name = environmentNameOf(uri)
   if (name !== null && toolNames.has('get-app-env-status')) {
-    const status = await read(callTool, 'get-app-env-status', refOf(name))
+    const status = await read(callTool, 'get-app-env-status', { ...refOf(name), maxTokens: mostTokens })
     return { uri, mimeType: json, text: JSON.stringify(status) }
   }
   const log = logOf(uri)
   if (log !== null && toolNames.has('get-logs')) {
-    const input = { ...refOf(log.environment), type: log.type, size: loggedLines }
+    const input = { ...refOf(log.environment), type: log.type, size: loggedLines, maxTokens: mostTokens }
     return { uri, mimeType: logs.mimeType, text: (await done(callTool, 'get-logs', input)).text }
   }
   throw new AppError('not-found', 'Resource not found', {
     details: `resources/list shows the guides and ${environmentsAt}; one environment is ${environment.uriTemplate}.`,
   })
 }
+
+/** A host reads a resource when a person wants it whole. */
+const mostTokens = 100_000
 
 function refOf(name: string): { appEnvId: string } | { envName: string } {
   return /^env_/.test(name) ? { appEnvId: name } : { envName: name }

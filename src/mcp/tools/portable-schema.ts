@@ -23,6 +23,12 @@ export function portableInput(schema: z.ZodObject): SchemaNode {
   return portable(z.toJSONSchema(schema, { io: 'input', reused: 'inline' }) as RawNode, 'input', 0)
 }
 
+/** An input as it is listed: the keys of inner objects are in words, at half the tokens. The call checks them. */
+export function listedInput(schema: z.ZodObject): SchemaNode {
+  const { properties = {}, ...root } = portableInput(schema)
+  return { ...root, properties: mapped(properties, inWords) }
+}
+
 /**
  * The same for an output. It allows more fields, because a newer platform may return them, and requires none at its
  * root, because clients also validate error results `{error, details, …}` against it.
@@ -115,7 +121,6 @@ function portableProperties(
 ): Record<string, SchemaNode> {
   return Object.fromEntries(
     Object.entries(properties).map(([name, child]) => {
-      if (side === 'input' && child.properties !== undefined) return [name, withKeysInWords(child)]
       const { description, ...rest } = portable(child, side, depth + 1)
       return [name, description === undefined || selfExplanatory.has(name) ? rest : { ...rest, description }]
     }),
@@ -127,12 +132,20 @@ function listedOutput({ type, items }: RawNode): SchemaNode {
   return items === undefined ? { type } : { type, items: { type: withoutUnion(items).type } }
 }
 
-/** The inner object of an input: its keys in words, at half the tokens. The call checks them. */
-function withKeysInWords(node: RawNode): SchemaNode {
-  return { type: 'object', description: keysOf(node) }
+function inWords(node: SchemaNode): SchemaNode {
+  if (node.properties !== undefined) return { type: 'object', description: keysOf(node) }
+  if (node.items?.properties === undefined) return node
+  return { ...node, items: { ...node.items, properties: mapped(node.items.properties, inWords) } }
 }
 
-function keysOf({ properties = {} }: RawNode): string {
+function mapped(
+  properties: Record<string, SchemaNode>,
+  change: (node: SchemaNode) => SchemaNode,
+): Record<string, SchemaNode> {
+  return Object.fromEntries(Object.entries(properties).map(([name, node]) => [name, change(node)]))
+}
+
+function keysOf({ properties = {} }: SchemaNode): string {
   const keys = Object.entries(properties).map(([name, child]) =>
     child.properties === undefined ? name : `${name} {${keysOf(child)}}`,
   )

@@ -1,5 +1,5 @@
 import { factsOf, type Tool, type ToolHints } from './define-tool.ts'
-import { portableInput, portableOutput, type SchemaNode } from './portable-schema.ts'
+import { listedInput, portableOutput, type SchemaNode } from './portable-schema.ts'
 import type { ListedTool, PublishedTool } from './published-tool.ts'
 import { inputSchemaOf, outputSchemaOf } from './schema.ts'
 
@@ -33,7 +33,7 @@ function publishTool(tool: Tool): PublishedTool {
 
 function inputOf(tool: Tool): SchemaNode {
   const { properties = {}, ...schema } = referring(
-    portableInput(inputSchemaOf(tool)),
+    listedInput(inputSchemaOf(tool)),
     tool.referredInputs ?? {},
   )
   const defaults = Object.entries(tool.defaults ?? {})

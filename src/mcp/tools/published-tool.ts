@@ -41,33 +41,23 @@ export interface Permissions {
   manageMembers: boolean
 }
 
-/** The names of the tools that this caller can call, listed or not. */
-export function callableTools(
-  published: readonly PublishedTool[],
-  toolPolicy: ToolPolicy,
-  permissions: Permissions | null = null,
-): Set<string> {
-  const callable = published.filter(
-    (tool) => refusalOf(tool.facts, toolPolicy) === null && mayCall(tool, permissions),
-  )
-  return new Set(callable.map(({ facts }) => facts.name))
-}
-
-/** The list under this policy, always in the same order: the default tools, unless a person named groups. */
+/** The tools that exist under this policy, always in the same order. */
 export function listedTools(
   published: readonly PublishedTool[],
   toolPolicy: ToolPolicy,
   permissions: Permissions | null = null,
 ): ListedTool[] {
   const gone = scopedInputs(toolPolicy.scope)
-  const callable = callableTools(published, toolPolicy, permissions)
   return published
-    .filter(
-      ({ facts: { name } }) => callable.has(name) && (toolPolicy.groups !== null || defaultTools.has(name)),
-    )
+    .filter((tool) => refusalOf(tool.facts, toolPolicy) === null && mayCall(tool, permissions))
     .map((tool) =>
       withoutInputs(tool.listed, toolPolicy.allowSecrets ? gone : [...gone, ...tool.secretInputs]),
     )
+}
+
+/** Those of them that a client gets: the default tools, unless a person named groups. */
+export function shownTools(tools: readonly ListedTool[], { groups }: ToolPolicy): ListedTool[] {
+  return tools.filter(({ name }) => groups !== null || defaultTools.has(name))
 }
 
 /** False if every call of this caller would be rejected. Only shortens the list; the platform checks each call. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AppError } from '../../errors.ts'
 import type { ToolInput } from './define-tool.ts'
 
 /** Inputs of a tool whose result is a list shown in pages. */
@@ -51,6 +52,19 @@ function fitting<Item>(items: readonly Item[]): Item[] {
 
 /** The cut part must be longer than the text that replaces it. */
 const leastCut = 30
+
+const cutEnd = /… \(\d+ more characters\)$/
+
+/** Throws `invalid` for an input with a text that a read has cut: written back, it would replace the whole one. */
+export function refuseCutTexts(input: unknown, path: readonly string[] = []): void {
+  if (typeof input === 'string' && cutEnd.test(input)) {
+    throw new AppError('invalid', 'A text was cut by a read', {
+      details: `${path.join('.')} ends with the number of missing characters. Read it whole with maxTokens, or leave it out.`,
+    })
+  }
+  if (typeof input !== 'object' || input === null) return
+  for (const [key, value] of Object.entries(input)) refuseCutTexts(value, [...path, key.slice(0, 64)])
+}
 
 /** Cuts a text at `most` characters and appends how many are missing. Never splits a character. */
 export function cut(text: string, most: number): string {

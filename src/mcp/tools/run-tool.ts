@@ -23,6 +23,7 @@ import { withParsedText } from './json-text.ts'
 import { plainResult } from './plain-result.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
+import { refuseCutTexts } from './result-size.ts'
 import {
   type CheckedArguments,
   checkArguments,
@@ -101,6 +102,7 @@ async function runChecked(
 ): Promise<ToolResult> {
   const { scope, allowSecrets } = call.toolPolicy
   refuseNested(tool, args)
+  if (!tool.hints.readOnly) refuseCutTexts(args)
   const refused = (error: unknown) => recordRefusal(ctx, platformInput(tool, args), error)
   const { sent, own, fits } = await withinScope(ctx, scope, args)
     .then((within) => checkArguments(tool, within, allowSecrets))

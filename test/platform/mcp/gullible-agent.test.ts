@@ -134,10 +134,11 @@ const refusedByChecks = new Set(['update-app-env-autoscaling', 'scale-app-env-co
 describe('hostile text', () => {
   it.each(names)('%s: no part of its fullest response looks like our own text', async (name) => {
     const waits = toolOf(name).waits ? { wait: false } : {}
+    const whole = toolOf(name).hints.readOnly ? { maxTokens: 100_000 } : {}
     const { text, structured, isError } = await run(
       hostilePlatform(),
       name,
-      { ...argsOf(name), ...waits },
+      { ...argsOf(name), ...waits, ...whole },
       agrees,
     )
     expectNothingPasses(text, JSON.stringify(structured))

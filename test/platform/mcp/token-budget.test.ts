@@ -117,6 +117,16 @@ describe('maxTokens', () => {
     expect(structured.notes).toContainEqual('Long texts are cut to maxTokens.')
   })
 
+  it('a text that a read has cut is not written back', async () => {
+    const set = [{ name: 'LONG', value: `${'x'.repeat(300)}… (900 more characters)` }]
+    const said = await session.call('update-app-env-variables', { envName: 'shop-prod', set })
+    expect(said.structured).toMatchObject({
+      error: 'A text was cut by a read',
+      details: expect.stringContaining('set.0.value'),
+    })
+    expect(backend.state.countOf('update-app-env-variables')).toBe(0)
+  })
+
   it('leaves a result that fits as it is', async () => {
     const input = { accountId: backend.state.account.accountId }
     expect(await session.call('list-app-envs', { ...input, maxTokens: 100_000 })).toEqual(

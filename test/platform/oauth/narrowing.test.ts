@@ -30,7 +30,7 @@ describe('what a person narrows holds at every call', () => {
   it('read-only: nothing that writes is listed, and calls by name are refused', async () => {
     const agent = await agentWith({ readOnly: true })
     const names = await agent.names()
-    expect(names).toContain('list-apps')
+    expect(names).toContain('list-app-envs')
     expect(names).not.toContain('create-app')
     await expect(agent.says('create-app', { accountId: platform.accountId, name: 'x' })).rejects.toThrow()
     await agent.close()

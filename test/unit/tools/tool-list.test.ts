@@ -3,17 +3,16 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
 import { isRead } from '../../../src/contract/operation.ts'
-import { toolGroups } from '../../../src/contract/tool-groups.ts'
 import { defaultTools } from '../../../src/mcp/policy/default-tools.ts'
 import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
 import { publishTools } from '../../../src/mcp/tools/publish.ts'
-import { type ListedTool, listedTools } from '../../../src/mcp/tools/published-tool.ts'
+import { type ListedTool, listedTools, shownTools } from '../../../src/mcp/tools/published-tool.ts'
 import { inputSchemaOf } from '../../../src/mcp/tools/schema.ts'
 import { tools } from '../../../tools/index.ts'
 
 const published = publishTools(tools)
-const list = listedTools(published, { ...defaultToolPolicy, groups: toolGroups })
-const defaults = listedTools(published, defaultToolPolicy)
+const list = listedTools(published, defaultToolPolicy)
+const defaults = shownTools(list, defaultToolPolicy)
 
 /** Every node of a JSON Schema, with its path. */
 function nodes(schema: unknown, path = ''): { path: string; node: Record<string, unknown> }[] {

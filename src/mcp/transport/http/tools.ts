@@ -10,12 +10,7 @@ import { toolPolicyOfRequest } from '../../policy/http-policy.ts'
 import { defaultToolPolicy, narrowed, type ToolPolicy } from '../../policy/tool-policy.ts'
 import type { Tool } from '../../tools/define-tool.ts'
 import { publishTools } from '../../tools/publish.ts'
-import {
-  callableTools,
-  listedTools,
-  type Permissions,
-  type PublishedTool,
-} from '../../tools/published-tool.ts'
+import { type ListedTool, listedTools, type PublishedTool, shownTools } from '../../tools/published-tool.ts'
 import { createReadCache } from '../../tools/read-cache.ts'
 import type { ToolResult } from '../../tools/result.ts'
 import { runTool } from '../../tools/run-tool.ts'
@@ -104,22 +99,18 @@ export class HttpTools {
   serverOptions(caller: HttpCaller): McpServerOptions {
     const { token, toolPolicy } = caller
     return {
-      tools: () => this.#list(token, toolPolicy, listedTools),
-      callable: () => this.#list(token, toolPolicy, callableTools),
+      tools: async () => shownTools(await this.#list(token, toolPolicy), toolPolicy),
+      callable: async () => new Set((await this.#list(token, toolPolicy)).map(({ name }) => name)),
       callTool: (call) => this.#callTool(call, { ...caller, token: call.token ?? token }),
     }
   }
 
-  async #list<T>(
-    token: string,
-    toolPolicy: ToolPolicy,
-    of: (published: PublishedTool[], toolPolicy: ToolPolicy, permissions: Permissions | null) => T,
-  ): Promise<T> {
+  async #list(token: string, toolPolicy: ToolPolicy): Promise<ListedTool[]> {
     this.#published ??= publishTools(this.#options.registry)
     const permissions = (await this.#options.permissions?.(token)) ?? null
     // 100 kB for each of many clients whose permissions arrive at once, so each list is made and sent in its own turn.
     await yieldAlone()
-    return of(this.#published, toolPolicy, permissions)
+    return listedTools(this.#published, toolPolicy, permissions)
   }
 
   #clientOf({ token, host, address, agentSession }: HttpCaller): Client {
