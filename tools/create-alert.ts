@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'Creates an alert (admin): metric above (gt) or below (lt) threshold for duration. Latency in s, memory_usage in MB. Functions: ingress_ only (F9).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  referredInputs: { duration: '1m to 1h', aggregation: '', queryRange: '' },
+  referredInputs: { operator: '', duration: '1m to 1h', aggregation: '', queryRange: '' },
   checks: [metricCollected],
   point: ({ message }) => message,
 })

@@ -6,7 +6,7 @@ export default defineTool({
   group: 'apps',
   title: 'Create environment',
   description:
-    'Creates an environment of an app; a wrong region is answered with all. It runs after the first deployment, a database at once.',
+    'Creates an environment of an app; a wrong region is answered with all. It runs after the first deployment.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: {
     region: '',

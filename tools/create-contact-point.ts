@@ -8,6 +8,7 @@ export default defineTool({
   description:
     'Creates a contact point (admin): chat webhookUrl; incident integrationKey; webhook url; email addresses.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  referredInputs: { type: '' },
   // Only people see it: the agent needs no signature.
   shorten: ({ signingSecret: _signingSecret, ...answer }) => answer,
   point: ({ message }) => message,

@@ -6,9 +6,9 @@ export default defineTool({
   operation: deployAppEnvImage,
   group: 'deploys',
   title: 'Deploy image',
-  description:
-    'Deploys an image and waits until it serves or has failed. For functions, and apps with useImage.',
+  description: 'Deploys an image and waits until it serves or fails. For functions, and apps with useImage.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  referredInputs: { includeChangesOf: '' },
   checks: [environmentAccessible],
   waits: true,
 })

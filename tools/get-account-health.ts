@@ -6,7 +6,7 @@ export default defineTool({
   operation: getAccountHealth,
   group: 'apps',
   title: 'Account health',
-  description: 'Says what is wrong in an account: counts and the ten worst environments with causes.',
+  description: 'Says what is wrong in an account: counts, and the ten worst environments with causes.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ healthy, environments, alerts, worst }) => {
     const { total, critical, warning } = environments

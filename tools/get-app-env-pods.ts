@@ -6,8 +6,7 @@ export default defineTool({
   operation: getAppEnvPods,
   group: 'logs',
   title: 'List containers',
-  description:
-    'Lists containers with state, restarts and last exit. For functions: the last 20, ended ones too (F10).',
+  description: 'Lists containers with state, restarts and last exit; of functions also ended ones (F10).',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ pods }) =>

@@ -7,8 +7,7 @@ export default defineTool({
   operation: getAppEnvStatus,
   group: 'deploys',
   title: 'Environment status',
-  description:
-    'Reads state and health of an environment, its version, addresses and newest deployment with its failure.',
+  description: 'Reads state, health, version, addresses and newest deployment of an environment.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: statusSentence,

@@ -6,8 +6,9 @@ export default defineTool({
   operation: notifyCodeUpload,
   group: 'deploys',
   title: 'Build and deploy source',
-  description: 'Builds and deploys the uploaded archive; waits until it serves or has failed, with the log.',
+  description: 'Builds and deploys the uploaded archive; waits until it serves or fails, with the log.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  referredInputs: { includeChangesOf: '' },
   checks: [environmentAccessible],
   waits: true,
 })

@@ -7,8 +7,9 @@ export default defineTool({
   group: 'deploys',
   title: 'Redeploy or roll back',
   description:
-    'Rolls back to an earlier version with its settings, or deploys the last good one again; waits until it serves.',
+    'Rolls back to an earlier version with its settings (or settings: saved), or deploys the last good one again; waits until it serves.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  referredInputs: { includeChangesOf: '', settings: '' },
   checks: [environmentAccessible],
   waits: true,
 })

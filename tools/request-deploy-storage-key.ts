@@ -9,7 +9,7 @@ export default defineTool({
   description:
     'Deploys source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  referredInputs: { fileExtension: '.tgz or .zip' },
+  referredInputs: { fileExtension: '' },
   checks: [environmentAccessible],
   point: () => 'PUT the archive once to uploadUrl, then call notify-code-upload with storageKey.',
 })

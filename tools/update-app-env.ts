@@ -9,7 +9,7 @@ export default defineTool({
   group: 'apps',
   title: 'Update environment',
   description:
-    'Changes an environment: name, containers and region at once, the rest pending until apply-app-env-changes. envVars REPLACES all; for some: update-app-env-variables.',
+    'Changes an environment; all but name, containers and region is pending until apply-app-env-changes. envVars REPLACES all; for some: update-app-env-variables.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   referredInputs: {
     zClouds: '',
