@@ -6,7 +6,7 @@ export default defineTool({
   group: 'access',
   title: 'Propose plan',
   description:
-    'Proposes writes, also those that you may not do, as one plan for a person to approve. Each step: an operation id and its input.',
+    'Proposes writes, also ones you may not do, as one plan that a person approves. A step: operation id and input.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   point: ({ approvalId, url, steps }) =>
     `${approvalId} with ${steps.length} steps waits for a person at ${url}. get-approval with waitSeconds waits for the decision.`,

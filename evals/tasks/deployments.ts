@@ -73,7 +73,10 @@ export const deploymentTasks: Task[] = [
       `A colleague changed COLOR of ${envName}, but the site does not show it. Fix that.`,
     async script(call, { envName }) {
       const { pendingChanges } = await call('get-app-env-status', { envName })
-      if (pendingChanges.hasDeployChanges) await call('apply-app-env-changes', { envName })
+      if (!pendingChanges.hasDeployChanges) return 'Nothing is pending.'
+      // The prompt asks for the change of the colleague, whom the result names.
+      const { nextActions = [] } = await call('apply-app-env-changes', { envName })
+      for (const { tool, input } of nextActions) await call(tool, input)
       return 'Applied.'
     },
     async problem(world, named) {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { autoscaling, containers, pendingChanges } from './app-envs.ts'
 import { environmentRef, environmentResponse, expectedRevision, includeChangesOf } from './fields.ts'
 import { functionConfigFields, functionConfigRead } from './function-config.ts'
+import { heldChanges } from './held-changes.ts'
 import { operation } from './operation.ts'
 import { envVarChange, variableName } from './variables.ts'
 
@@ -12,7 +13,7 @@ export const applyAppEnvChanges = operation({
   summary: 'Applies the pending changes of an environment: builds, deploys or scales as needed.',
   policy: { on: 'environment' },
   input: z.strictObject({ ...environmentRef, includeChangesOf, expectedRevision }),
-  output: z.object({ ...environmentResponse, appliedImmediately: z.literal(true) }),
+  output: z.object({ ...environmentResponse, appliedImmediately: z.literal(true), heldChanges }),
 })
 
 export const discardAppEnvChanges = operation({

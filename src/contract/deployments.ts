@@ -7,9 +7,10 @@ import {
   includeChangesOf,
   isoTime,
 } from './fields.ts'
+import { heldChanges } from './held-changes.ts'
 import { operation } from './operation.ts'
 
-const deployed = { ...environmentResponse, contentId: z.string(), version: z.number() }
+const deployed = { ...environmentResponse, contentId: z.string(), version: z.number(), heldChanges }
 
 export const requestDeployStorageKey = operation({
   id: 'request-deploy-storage-key',

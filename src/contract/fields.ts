@@ -52,7 +52,7 @@ export const expectedRevision = z
 export const includeChangesOf = z
   .union([z.literal('all'), z.array(id).max(50)])
   .optional()
-  .describe('For agents: user ids whose pending changes are put in force too, or all')
+  .describe('Users whose pending changes go live too, or all')
 
 export const revision = z.number()
 export const isoTime = z.string().describe('ISO 8601 UTC')

@@ -161,6 +161,8 @@ export interface Facts {
   pendingVariables: readonly string[]
   /** Names of pending changes that the caller did not save, or whose author is unknown; absent: none. */
   foreignPending?: readonly string[]
+  /** What the caller must send as `includeChangesOf` to put those in force; absent for callers that need not. */
+  includeChangesOf?: readonly string[]
   /** The variables among them whose sources have new values. */
   refreshed: readonly string[]
   pendingSince: string | null

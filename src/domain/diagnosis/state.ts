@@ -55,7 +55,7 @@ export const detectStopped: Detector = ({ status, desiredState, latest, stoppedA
 const mostNames = 5
 
 export const detectPending: Detector = (facts) => {
-  const { pendingFields, pendingSince, appEnvId, latest, refreshed } = facts
+  const { pendingFields, pendingSince, appEnvId, latest, refreshed, includeChangesOf } = facts
   // Before the first deployment everything waits for it.
   if (pendingFields.length === 0 || latest === null) return []
   const source = refreshed.length === 0 ? '' : ` ${newAtSource(refreshed)}.`
@@ -68,7 +68,12 @@ export const detectPending: Detector = (facts) => {
       summary: `${counted(pendingFields.length, 'saved setting is', 'saved settings are')} not in force.${source}`,
       since: pendingSince,
       evidence: [{ source: 'setting', at: pendingSince, text: pendingText(facts) }],
-      fix: fixBy('apply-app-env-changes', { appEnvId }, effect, true),
+      fix: fixBy(
+        'apply-app-env-changes',
+        { appEnvId, ...(includeChangesOf && { includeChangesOf }) },
+        includeChangesOf ? `${effect} Includes changes saved by ${includeChangesOf.join(', ')}.` : effect,
+        true,
+      ),
     },
   ]
 }

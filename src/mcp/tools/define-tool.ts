@@ -20,6 +20,8 @@ export interface ToolContext {
   /** Recent reads; every write of this session clears them. */
   readonly reads: ReadCache
   readonly clock: Clock
+  /** Whether the client sees this tool in its list, so that advice may name it. */
+  isListed(name: string): boolean
   /** True when the caller requested progress; such a caller accepts long calls. */
   readonly takesProgress: boolean
   /** Reports progress. `done` and `total` are in the unit of the message, in seconds when waiting. */

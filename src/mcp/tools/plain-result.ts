@@ -1,5 +1,6 @@
 import { envelope, newEnvelopeId, sanitizeDeep, sanitizeInline } from '../policy/untrusted-text.ts'
 import type { Note, Tool, ToolContext, ToolInput } from './define-tool.ts'
+import { nextFields } from './next-actions.ts'
 import { environmentNameOf } from './read-cache.ts'
 import { successResult, type ToolResult } from './result.ts'
 import { found, pageOf } from './result-size.ts'
@@ -23,7 +24,8 @@ export async function plainResult(
     // It counts the whole response, and names the cursor of the part that is shown.
     const counted = 'cursor' in shown ? { ...wanted, cursor: shown.cursor } : wanted
     const point = tool.point?.(counted as never, sent as never, envName) ?? sentenceOf(tool, wanted)
-    return rendered(tool, shown, { point, notes: [...cuts, ...ourNotes] })
+    const next = nextFields(shown, { tool, sent }, ctx.isListed)
+    return rendered(tool, { ...shown, ...next }, { point, notes: [...cuts, ...ourNotes] })
   }
   const result = tool.hints.readOnly ? withinBudget(answer, own, render) : render(answer, [])
   const links = tool.links?.(whole as never, sent as never) ?? []

@@ -4,22 +4,19 @@ import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import { type Deployment, getAppEnvStatus } from '../../contract/app-env-reads.ts'
 import type { ConfirmedBy } from '../../contract/audit.ts'
-import { healthSentence, isIll } from '../../contract/health-words.ts'
-import { statusSentence } from '../../contract/status-sentence.ts'
 import { AppError } from '../../errors.ts'
 import { newTraceparent } from '../../trace.ts'
 import { ConfirmationNeeded, confirmLoss } from '../policy/confirmation.ts'
 import { QuestionPending } from '../policy/questions.ts'
 import { answerWithinScope, withinScope } from '../policy/scope.ts'
 import { refusalOf, type ServerScope, type ToolPolicy } from '../policy/tool-policy.ts'
-import { sanitizeInline } from '../policy/untrusted-text.ts'
-import { logLink } from '../resources/log-links.ts'
-import { localRequest } from '../transport/local-request.ts'
 import { corrected } from './corrections.ts'
 import { factsOf, type Note, type Tool, type ToolContext, type ToolInput } from './define-tool.ts'
+import { waitedResult } from './deployment-result.ts'
 import { dryRunPoint, readDryRun, recordRefusal } from './dry-run.ts'
 import { toolNamed } from './find-tool.ts'
 import { withParsedText } from './json-text.ts'
+import { isListed, nextFields } from './next-actions.ts'
 import { plainResult } from './plain-result.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
@@ -31,14 +28,7 @@ import {
   refuseNested,
   refuseTooMany,
 } from './schema.ts'
-import {
-  type DeploymentEnd,
-  deploymentFacts,
-  failureError,
-  failureLog,
-  waitForDeployment,
-  waitSecondsOf,
-} from './wait-for-deployment.ts'
+import { waitSecondsOf } from './wait-for-deployment.ts'
 import { jobRunResult } from './wait-for-job-run.ts'
 
 /** The context of one tool call, provided by the server. */
@@ -79,7 +69,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof QuestionPending) throw error
-    if (error instanceof ApprovalPending) return pendingResult(error)
+    if (error instanceof ApprovalPending && tool && ctx) return pendingResult(error, tool, ctx)
     if (error instanceof ConfirmationNeeded) return errorResult(error, error.fields)
     const noted = (fault: unknown) => {
       const requestId = randomUUID()
@@ -117,9 +107,13 @@ async function runChecked(
 }
 
 /** No error, so that models do not repeat the call: it runs when a person approves it. */
-function pendingResult({ approval }: ApprovalPending): ToolResult {
+function pendingResult({ approval }: ApprovalPending, tool: Tool, ctx: ToolContext): ToolResult {
   const point = `Waiting for a person: nothing has changed yet. The call runs by itself once ${approval.approvalId} is approved at ${approval.url}. Do not send it again; get-approval with waitSeconds waits for the decision.`
-  return successResult({ point, answer: approval })
+  const answer = { ...approval }
+  return successResult({
+    point,
+    answer: { ...answer, ...nextFields(answer, { tool, sent: {} }, ctx.isListed) },
+  })
 }
 
 function contextOf(call: ToolCall, tool: Tool): ToolContext {
@@ -129,6 +123,10 @@ function contextOf(call: ToolCall, tool: Tool): ToolContext {
     client: attributed(call),
     reads: call.reads,
     clock: call.clock,
+    isListed: (name) => {
+      const other = call.tools.get(name)
+      return other !== undefined && isListed(other, call.toolPolicy)
+    },
     takesProgress: call.progress !== null,
     progress: (message, done = 0, total) => call.progress?.(message, done, total),
     askPerson: call.askPerson,
@@ -197,86 +195,13 @@ async function act(
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = await answerWithinScope(ctx, scope, whole)
   if (waitsForRun)
-    return jobRunResult(ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })
+    return jobRunResult(tool, ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })
   return waits
-    ? waitedResult(ctx, answer, { before, own, notes })
+    ? waitedResult(tool, ctx, answer, { before, sent, own, notes })
     : plainResult(tool, ctx, answer, { sent, own, notes })
-}
-
-async function waitedResult(
-  ctx: ToolContext,
-  answer: Answer,
-  { before, own, notes }: { before: Deployment | null; own: ToolInput; notes: Note[] },
-): Promise<ToolResult> {
-  const contentId = typeof answer.contentId === 'string' ? answer.contentId : null
-  let end: DeploymentEnd
-  try {
-    end = await waitForDeployment(ctx, {
-      appEnvId: (answer.appEnv as { appEnvId: string }).appEnvId,
-      contentId,
-      before,
-      waitSeconds: waitSecondsOf(own, ctx.takesProgress),
-    })
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    // The write succeeded, and the caller must know that even if the reads after it failed.
-    const details = `The call was accepted${contentId === null ? '' : ` as contentId ${contentId}`}. Do not send it again; read get-app-env-status. Reading the status failed: ${error.message}. ${error.details ?? ''}`
-    return errorResult(new AppError(error.kind, 'The outcome of the deployment is unknown', { details }), {
-      accepted: answer,
-    })
-  }
-  return deploymentResult(ctx, answer, end, notes)
 }
 
 async function newestDeployment(ctx: ToolContext, input: ToolInput): Promise<Deployment | null> {
   const ref = environmentRefOf(input)
   return (await ctx.client.call(getAppEnvStatus, ref, { signal: ctx.signal })).currentDeployment
-}
-
-async function deploymentResult(
-  ctx: ToolContext,
-  answer: Answer,
-  end: DeploymentEnd,
-  notes: Note[],
-): Promise<ToolResult> {
-  const deployment = deploymentFacts(end)
-  if (end.kind === 'failed' || end.kind === 'superseded') {
-    const log = end.kind === 'failed' ? await failureLog(ctx, end) : ''
-    // The sentence and the log already contain reason and message, so the text adds only the ids.
-    const { contentId, version, servingVersion, environmentStatus } = deployment
-    const shown = { contentId, version, servingVersion, environmentStatus }
-    const result = errorResult(failureError(end), { deployment }, log, shown)
-    if (log === '') return result
-    const links = ['BUILD', 'RUNTIME'].map((type) => logLink(end.status.cliEnvName, type))
-    return { ...result, structured: { ...result.structured, untrustedLog: log }, links }
-  }
-  const point = pointOf(answer, end)
-  // The response shows the state at the start of the call; the caller waited for the current one.
-  const appEnv = { ...(answer.appEnv as Answer), status: end.status.status }
-  return successResult({ point, answer: { ...answer, message: point, appEnv, deployment }, notes })
-}
-
-function pointOf(answer: Answer, end: DeploymentEnd): string {
-  const { status, deployment } = end
-  const name = sanitizeInline(status.cliEnvName)
-  if (end.kind === 'still-running') {
-    const what = deployment === null ? 'the environment' : `version ${deployment.version}`
-    const handle = deployment === null ? '' : ` (contentId ${deployment.contentId})`
-    return `Not finished: ${what} of ${name} is still ${deployment?.status ?? status.status} after ${end.seconds} s. Poll get-app-env-status${handle} until it is DEPLOYED or FAILED.`
-  }
-  const done =
-    end.kind === 'unchanged' ? `${sanitizeInline(String(answer.message), 500).replace(/\.?$/, '.')} ` : ''
-  if (status.status === 'STOPPED') return `${done}${sanitizeInline(statusSentence(status), 500)}`
-  const url = status.hosts[0]?.url
-  const version = status.currentVersion === null ? '' : ` at version ${status.currentVersion}`
-  const at = url === undefined ? '' : `, at ${sanitizeInline(url)}`
-  const { health } = status
-  const ill = health && isIll(health) ? ` ${health.verdict}: ${healthSentence(health)}` : ''
-  return `${done}${name} is ${status.status}${version}${at}.${ill}${pendingWords(status)}${localRequest(url)}`
-}
-
-/** What runs is not what was saved. */
-function pendingWords({ pendingChanges }: DeploymentEnd['status']): string {
-  const fields = pendingChanges.deployPendingChanges.map(({ field }) => field)
-  return fields.length === 0 ? '' : ` Saved, but not in force: ${fields.join(', ')}.`
 }

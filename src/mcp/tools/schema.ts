@@ -71,6 +71,9 @@ export function outputSchemaOf(tool: Tool): z.ZodObject {
     ...(tool.waits === true ? waitOutput : {}),
     ...(tool.checks.length === 0 ? {} : { notes: z.array(z.string()).optional() }),
     ...tool.noteFields,
+    nextActions: z
+      .array(z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()), why: z.string() }))
+      .optional(),
     ...(tool.body === undefined
       ? {}
       : { untrusted: z.object({ mark: z.string(), notice: z.string() }).optional() }),

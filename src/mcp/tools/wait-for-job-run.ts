@@ -4,7 +4,8 @@ import { getLogs } from '../../contract/app-env-reads.ts'
 import { getJobRun, type JobRunResponse } from '../../contract/jobs.ts'
 import { AppError } from '../../errors.ts'
 import { envelope } from '../policy/untrusted-text.ts'
-import type { Note, ToolContext } from './define-tool.ts'
+import type { Note, Tool, ToolContext } from './define-tool.ts'
+import { nextFields } from './next-actions.ts'
 import { errorResult, successResult, type ToolResult } from './result.ts'
 
 const firstPauseMs = 200
@@ -16,6 +17,7 @@ const linesShown = 20
  * continues. An unsuccessful run becomes an error with the end of its log.
  */
 export async function jobRunResult(
+  tool: Tool,
   ctx: ToolContext,
   answer: Record<string, unknown>,
   options: { waitSeconds: number; notes: Note[] },
@@ -23,7 +25,7 @@ export async function jobRunResult(
   const started = answer.jobRun as JobRunResponse
   try {
     const jobRun = await waitForRun(ctx, started, options.waitSeconds)
-    return await resultOf(ctx, jobRun, options)
+    return await resultOf(tool, ctx, jobRun, options)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     // The write succeeded, and the caller must know that even if the reads after it failed.
@@ -72,6 +74,7 @@ async function readRun(ctx: ToolContext, jobRunId: string): Promise<JobRunRespon
 }
 
 async function resultOf(
+  tool: Tool,
   ctx: ToolContext,
   jobRun: JobRunResponse,
   { waitSeconds, notes }: { waitSeconds: number; notes: Note[] },
@@ -79,7 +82,8 @@ async function resultOf(
   const { jobRunId, status, attempt, exitCode, reason } = jobRun
   if (jobRun.finishedAt === null) {
     const point = `Not finished: run ${jobRunId} is still ${status} after ${waitSeconds} s. Poll get-job-run until it has ended; cancel-job-run ends it.`
-    return successResult({ point, answer: { jobRun }, notes })
+    const next = nextFields({ jobRun }, { tool, sent: {} }, ctx.isListed)
+    return successResult({ point, answer: { jobRun, ...next }, notes })
   }
   if (status === 'SUCCEEDED') {
     const point = `Run ${jobRunId} SUCCEEDED with exit code ${exitCode}${attempt > 1 ? ` at attempt ${attempt}` : ''}. get-logs with appEnvId and jobRunId shows its output.`

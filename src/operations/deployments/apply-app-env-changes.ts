@@ -11,7 +11,12 @@ import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedOf, appliedText, rolloutImpact, scaleImpact } from '../environments/container-impact.ts'
 import { noteActivity } from '../environments/note-activity.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
-import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
+import {
+  heldResponse,
+  heldText,
+  requireComplete,
+  settingsToDeploy,
+} from '../environments/settings-to-deploy.ts'
 import { beginRollout, changeWantedSettings } from './begin-rollout.ts'
 import { builtAgain, withAppChanges } from './content-to-deploy.ts'
 
@@ -35,7 +40,11 @@ export default handler(applyAppEnvChanges, async (context, input, target) => {
   if (applied.length === 0) {
     const message = ['Nothing of yours is pending', ...heldText(toDeploy)].join('. ')
     return {
-      answer: { ...environmentResponse(environment, message), appliedImmediately: true as const },
+      answer: {
+        ...environmentResponse(environment, message),
+        appliedImmediately: true as const,
+        ...heldResponse(toDeploy),
+      },
       impact: noImpact,
       effects: [message],
     }
@@ -47,6 +56,7 @@ export default handler(applyAppEnvChanges, async (context, input, target) => {
     answer: {
       ...environmentResponse(draft, [message, ...heldText(toDeploy)].join('. ')),
       appliedImmediately: true as const,
+      ...heldResponse(toDeploy),
     },
     change,
     impact,

@@ -4,7 +4,12 @@ import { handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse } from '../environments/responses.ts'
-import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
+import {
+  heldResponse,
+  heldText,
+  requireComplete,
+  settingsToDeploy,
+} from '../environments/settings-to-deploy.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 
 export default handler(deployAppEnvImage, async (context, input, target) => {
@@ -41,6 +46,7 @@ export default handler(deployAppEnvImage, async (context, input, target) => {
       ),
       contentId: content.contentId,
       version: content.version,
+      ...heldResponse(toDeploy),
     },
     change,
     impact,

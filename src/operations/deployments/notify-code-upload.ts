@@ -7,7 +7,12 @@ import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse } from '../environments/responses.ts'
-import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
+import {
+  heldResponse,
+  heldText,
+  requireComplete,
+  settingsToDeploy,
+} from '../environments/settings-to-deploy.ts'
 import { addContent, beginRollout } from './begin-rollout.ts'
 
 export default handler(notifyCodeUpload, async (context, input, target) => {
@@ -36,6 +41,7 @@ export default handler(notifyCodeUpload, async (context, input, target) => {
       ),
       contentId: content.contentId,
       version: content.version,
+      ...heldResponse(toDeploy),
     },
     change,
     impact,

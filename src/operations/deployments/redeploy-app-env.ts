@@ -20,7 +20,12 @@ import { type Context, handler } from '../core/handler.ts'
 import { draftOf, saveChange } from '../environments/change-environment.ts'
 import { appliedText, downtimeText, rolloutImpact } from '../environments/container-impact.ts'
 import { environmentResponse, settingsInForce } from '../environments/responses.ts'
-import { heldText, requireComplete, settingsToDeploy } from '../environments/settings-to-deploy.ts'
+import {
+  heldResponse,
+  heldText,
+  requireComplete,
+  settingsToDeploy,
+} from '../environments/settings-to-deploy.ts'
 import { beginRollout } from './begin-rollout.ts'
 import { branchHead, contentToDeploy, withAppChanges } from './content-to-deploy.ts'
 import { changesInForce, restoreSettings } from './restored-settings.ts'
@@ -71,6 +76,7 @@ export default handler(redeployAppEnv, async (context, input, target) => {
       contentId: content.contentId,
       version: content.version,
       ...result,
+      ...(restored ? {} : heldResponse(toDeploy)),
       servingVersion: draft.status === 'UPDATING' ? draft.currentVersion : null,
     },
     change,

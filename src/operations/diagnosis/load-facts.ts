@@ -1,5 +1,6 @@
 import type { LogLine } from '../../contract/app-env-reads.ts'
 import { diagnosedFacts } from '../../contract/diagnosis.ts'
+import { usersToInclude } from '../../contract/held-changes.ts'
 import { isRestricted } from '../../domain/access/environment-access.ts'
 import { usesGitHost } from '../../domain/apps/app.ts'
 import { isRegularApp } from '../../domain/apps/presets.ts'
@@ -185,7 +186,7 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
     pendingFields: pendingFields(environment.saved, inForce),
     pendingSince: environment.updatedAt,
     pendingVariables: pendingVariables(environment.saved, inForce),
-    foreignPending: await foreignPending(context, environment, inForce, refreshed),
+    ...(await foreignPending(context, environment, inForce, refreshed)),
     refreshed,
     // As list-alerts: not for the token of an environment.
     alerts: membership === null ? [] : await loadAlertFacts(context, target),
@@ -198,19 +199,24 @@ async function settingsFacts(context: Context, target: EnvironmentTarget) {
   }
 }
 
-/** Pending changes that the caller did not save. A source that changed is no change of this environment. */
+/** Pending changes that the caller did not save. A source that changed does not count as a change of this environment. */
 async function foreignPending(
   { tx, caller }: Context,
   { appEnvId, saved }: EnvironmentTarget['environment'],
   inForce: Settings,
   refreshed: readonly string[],
-): Promise<string[]> {
+): Promise<Pick<Facts, 'foreignPending' | 'includeChangesOf'>> {
   const authors = await listAuthors(tx, appEnvId)
   const own = userIdOrNull(caller)
-  return pendingPaths(saved, inForce)
-    .filter((path) => own === null || authors.get(path)?.by !== own)
-    .map(pathName)
-    .filter((name) => !refreshed.includes(name))
+  const foreign = pendingPaths(saved, inForce)
+    .filter((path) => !refreshed.includes(pathName(path)))
+    .map((path) => ({ path, by: authors.get(path)?.by ?? null }))
+    .filter(({ by }) => own === null || by !== own)
+  const names = caller.actor === 'agent' && foreign.length > 0
+  return {
+    foreignPending: foreign.map(({ path }) => pathName(path)),
+    ...(names && { includeChangesOf: usersToInclude(foreign) }),
+  }
 }
 
 /** Deployments and containers, `rollouts` the newest deployment first. */

@@ -1,4 +1,5 @@
 import { listed } from '../../amounts.ts'
+import { type HeldChange, usersToInclude } from '../../contract/held-changes.ts'
 import type { Environment, Settings } from '../../domain/environments/environment.ts'
 import { pendingPaths, withoutPaths } from '../../domain/environments/pending-changes.ts'
 import { checkVolumeContainers } from '../../domain/environments/volume.ts'
@@ -10,13 +11,13 @@ import type { Context } from '../core/handler.ts'
 import { userIdOrNull } from '../core/user-of.ts'
 import { settingsInForce } from './responses.ts'
 
-/** Whose pending changes an agent puts in force beside its own. */
+/** Whose pending changes an agent puts in force beside its own; a list may name `all` too. */
 type IncludeChangesOf = 'all' | readonly string[] | undefined
 
 interface ToDeploy {
   settings: Settings
   /** Pending changes of other users, which stay pending. */
-  held: { path: string; by: string | null }[]
+  held: HeldChange[]
 }
 
 /**
@@ -33,7 +34,7 @@ export async function settingsToDeploy(
   const inForce = await settingsInForce(context, environment)
   if (context.caller.kind === 'environment')
     return { settings: { ...saved, jobConfig: inForce.jobConfig }, held: [] }
-  if (context.caller.actor !== 'agent' || include === 'all') return { settings: saved, held: [] }
+  if (context.caller.actor !== 'agent' || include?.includes('all')) return { settings: saved, held: [] }
   const own = [userIdOrNull(context.caller), ...(include ?? [])]
   const authors = await listAuthors(context.tx, environment.appEnvId)
   const held = pendingPaths(saved, inForce)
@@ -66,10 +67,13 @@ export function requireComplete(
   }
 }
 
-function howToInclude(held: readonly { by: string | null }[]): string {
-  const users = [...new Set(held.map(({ by }) => by))]
-  const named = users.includes(null) ? '"all"' : JSON.stringify(users)
-  return `To put them in force too, send includeChangesOf: ${named}.`
+function howToInclude(held: readonly HeldChange[]): string {
+  return `To put them in force too, send includeChangesOf: ${JSON.stringify(usersToInclude(held))}.`
+}
+
+/** The same as data. */
+export function heldResponse({ held }: Pick<ToDeploy, 'held'>): { heldChanges?: HeldChange[] } {
+  return held.length === 0 ? {} : { heldChanges: held }
 }
 
 /** Whose changes stay pending, for an answer. get-app-env has their names, which tenants choose. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { applyAppEnvChanges } from '../../../src/contract/app-env-actions.ts'
 import { createAppEnv, getAppEnv, updateAppEnv } from '../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
+import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
 import { until, untilRead } from '../../../testkit/until.ts'
 
@@ -94,6 +95,24 @@ describe('an agent puts only its own pending changes in force', () => {
     expect(await pending(appEnvId)).toEqual([`THEIRS ${person.userId}`])
     await platform.admin.client.call(applyAppEnvChanges, { appEnvId })
     await until(() => given(appEnvId).THEIRS === '2', 'the change')
+  })
+
+  it('a tool says first that a change stayed pending, and its next action puts it in force', async () => {
+    const appEnvId = await served()
+    await set(person, appEnvId, { set: [{ name: 'THEIRS', value: '2', isSecret: false }] })
+    const session = await openToolSession(platform.apiUrl, { token: platform.admin.token })
+    const applied = await session.call('apply-app-env-changes', { appEnvId })
+    expect(applied.text).toMatch(/^NOT in force: 1 pending change saved by /)
+    expect(applied.structured.heldChanges).toEqual([{ path: 'envVars.THEIRS', by: person.userId }])
+    const [next] = applied.structured.nextActions as { tool: string; input: Record<string, unknown> }[]
+    const diagnosis = await session.call('diagnose-app-env', { appEnvId })
+    const [fix] = diagnosis.structured.nextActions as unknown[]
+    expect(fix).toMatchObject({ tool: next!.tool, input: next!.input })
+    const all = await session.call(next!.tool, next!.input)
+    expect(all.structured).not.toHaveProperty('heldChanges')
+    expect(given(appEnvId).THEIRS).toBe('2')
+    expect(await pending(appEnvId)).toEqual([])
+    await session.close()
   })
 
   it('is refused where its own changes need those of others, and says how to include them', async () => {

@@ -149,7 +149,7 @@ describe('a stream whose connection broke', () => {
     await serve({ brokenStreamMs: 86_400_000, sessionIdleMs: 86_400_000 })
     const session = await openSession('2025-03-26')
     backend.state.plans = Array.from({ length: 8 }, () => ({ reads: 1_000_000 }))
-    const lists = ['a', 'b'].map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} }))
+    const lists = [...'abcdef'].map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} }))
     const broken: string[] = []
     for (let number = 1; number <= 8; number += 1) {
       const controller = new AbortController()
