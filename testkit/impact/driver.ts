@@ -122,7 +122,7 @@ export class ImpactDriver {
   /** The stated way back is accepted, and undo-change only where it is stated. */
   async #undoFaults(
     { entryId, accountId, impact }: { entryId: string; accountId: string | null; impact: Impact },
-    { appEnvId }: Record<string, unknown>,
+    { appEnvId = impact.environments[0] }: Record<string, unknown>,
   ): Promise<string[]> {
     const { admin } = this.platform
     const rehearse = (pathname: string, input: Record<string, unknown>) =>

@@ -1,4 +1,5 @@
 import type { Impact } from '../../src/contract/impact.ts'
+import type { Rollout } from '../../src/domain/environments/environment.ts'
 import type { Tables } from '../../src/store/db.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 
@@ -42,7 +43,10 @@ interface Snapshot {
   objects: Map<string, number>
   zClouds: number
   pods: Map<string, string>
+  /** The saved ones of each environment. */
   variables: Map<string, Map<string, string>>
+  /** Those of each rollout that is or becomes the one in force. */
+  rollouts: Map<string, { appEnvId: string; isInForce: boolean; variables: Map<string, string> }>
   messages: Map<string, string>
   lastSeq: number
 }
@@ -60,6 +64,14 @@ export async function snapshotOf({ db }: TestPlatform): Promise<Snapshot> {
       objects.set(name, rows.length)
     }
     const environments = await tx.selectFrom('app_envs').select(['app_env_id', 'size', 'record']).execute()
+    const current = new Set(
+      environments.map(
+        ({ record }) => (JSON.parse(record) as { currentRolloutId: string | null }).currentRolloutId,
+      ),
+    )
+    const rollouts = (await tx.selectFrom('rollouts').select('record').execute()).map(
+      ({ record }) => JSON.parse(record) as Rollout,
+    )
     const pods = (await tx.selectFrom('pods').select('record').execute()).map(
       ({ record }) => JSON.parse(record) as Pod,
     )
@@ -76,7 +88,15 @@ export async function snapshotOf({ db }: TestPlatform): Promise<Snapshot> {
       objects,
       zClouds: environments.reduce((sum, { size }) => sum + Number(size), 0),
       pods: new Map(pods.filter((pod) => pod.desiredState === 'run').map((pod) => [pod.podId, pod.appEnvId])),
-      variables: new Map(environments.map(({ app_env_id, record }) => [app_env_id, variablesIn(record)])),
+      variables: new Map(
+        environments.map(({ app_env_id, record }) => [app_env_id, variablesIn(JSON.parse(record).saved)]),
+      ),
+      rollouts: new Map(
+        rollouts.map(({ rolloutId, appEnvId, settings }) => [
+          rolloutId,
+          { appEnvId, isInForce: current.has(rolloutId), variables: variablesIn(settings) },
+        ]),
+      ),
       messages: new Map(messages.map((row) => [row.notification_id, row.contact_point_id])),
       lastSeq: Number(last?.seq ?? 0),
     }
@@ -90,9 +110,8 @@ function withoutBookkeeping(row: object): string {
   return JSON.stringify([rest, stored])
 }
 
-function variablesIn(record: string): Map<string, string> {
-  const { saved } = JSON.parse(record) as { saved: { envVars: { name: string }[] } }
-  return new Map(saved.envVars.map((one) => [one.name, JSON.stringify(one)]))
+function variablesIn({ envVars }: { envVars: { name: string }[] }): Map<string, string> {
+  return new Map(envVars.map((one) => [one.name, JSON.stringify(one)]))
 }
 
 /** What then happened differently than the impact states; empty if it is right. */
@@ -108,7 +127,14 @@ export function contradictions(impact: Impact, before: Snapshot, after: Snapshot
   if (!impact.actions.includes('run-job') && !isProbe)
     compare('containersStarted', impact.containersStarted, started.length)
   compare('zCloudsDelta', impact.zCloudsDelta, after.zClouds - before.zClouds)
-  compare('variables.changed', [...impact.variables.changed].sort(), changedVariables(before, after))
+  // A rollback changes variables that serve, and may leave the saved ones as they are.
+  const [saved, inForce] = [changedVariables(before, after), changedInForce(before, after)]
+  const stated = [...impact.variables.changed].sort()
+  compare(
+    'variables.changed',
+    stated.filter((name) => saved.includes(name) || !inForce.has(name)),
+    saved,
+  )
   const grew = (more: boolean) =>
     objectTables.some((name) => (more ? 1 : -1) * (after.objects.get(name)! - before.objects.get(name)!) > 0)
   compare('create-object', impact.actions.includes('create-object'), grew(true))
@@ -130,11 +156,23 @@ export function contradictions(impact: Impact, before: Snapshot, after: Snapshot
 }
 
 function changedVariables(before: Snapshot, after: Snapshot): string[] {
-  const names = new Set<string>()
-  for (const id of new Set([...before.variables.keys(), ...after.variables.keys()])) {
-    const [old, now] = [before.variables.get(id) ?? new Map(), after.variables.get(id) ?? new Map()]
-    for (const name of new Set([...old.keys(), ...now.keys()]))
-      if (old.get(name) !== now.get(name)) names.add(name)
-  }
-  return [...names].sort()
+  const ids = new Set([...before.variables.keys(), ...after.variables.keys()])
+  const names = [...ids].flatMap((id) => differing(before.variables.get(id), after.variables.get(id)))
+  return [...new Set(names)].sort()
+}
+
+function changedInForce(before: Snapshot, after: Snapshot): Set<string> {
+  const started = [...after.rollouts].filter(([rolloutId]) => !before.rollouts.has(rolloutId))
+  return new Set(
+    started.flatMap(([, { appEnvId, variables }]) => {
+      const served = [...before.rollouts.values()].find((one) => one.isInForce && one.appEnvId === appEnvId)
+      return differing(served?.variables, variables)
+    }),
+  )
+}
+
+function differing(before = new Map<string, string>(), after = new Map<string, string>()): string[] {
+  return [...new Set([...before.keys(), ...after.keys()])].filter(
+    (name) => before.get(name) !== after.get(name),
+  )
 }
