@@ -11,8 +11,7 @@ export default defineTool({
   point: ({ healthy, environments, alerts, worst }) => {
     const { total, critical, warning } = environments
     if (healthy) return `${counted(total, 'environment')}, nothing wrong; no alert fires.`
-    const [first] = worst
-    const next = first === undefined ? '' : ` diagnose-app-env says why; start with ${first.envName}.`
+    const next = worst.length === 0 ? '' : ' diagnose-app-env says why.'
     return `${critical} of ${counted(total, 'environment')} critical, ${warning} with a warning; ${counted(alerts.firing, 'alert')} firing.${next}`
   },
 })

@@ -18,8 +18,8 @@ interface Call {
 }
 type Rule = (answer: Answer, call: Call) => NextAction[]
 
-/** Of a list, such as findings or unhealthy environments. */
-const mostOfList = 3
+/** Findings whose fixes are named. */
+const mostFixes = 3
 
 /** Whether a client of this server sees the tool in its list: advice names no other. */
 export function isListed(tool: Tool, toolPolicy: ToolPolicy): boolean {
@@ -82,20 +82,20 @@ const unfinishedRun: Rule = ({ jobRun }, { tool }) => {
 
 const fixes: Rule = ({ findings }) => {
   const found = (Array.isArray(findings) ? findings : []) as { cause: string; fix: Fix | null }[]
-  return found.slice(0, mostOfList).flatMap(({ cause, fix }) => {
-    if (fix === null) return []
+  return found.slice(0, mostFixes).flatMap(({ cause, fix }) => {
+    // Variables to set have no value yet, and a log line may have named them.
+    if (fix === null || fix.input.set !== undefined) return []
     const judged = fix.safe ? '' : ' A person should agree first.'
     return [{ tool: fix.operation, input: fix.input, why: `Fixes ${cause}.${judged}` }]
   })
 }
 
 const worst: Rule = (answer) => {
-  const environments = (Array.isArray(answer.worst) ? answer.worst : []) as { envName: string }[]
-  return environments.slice(0, mostOfList).map(({ envName }) => ({
-    tool: 'diagnose-app-env',
-    input: { envName },
-    why: 'Finds the cause and its fix.',
-  }))
+  const [first] = (Array.isArray(answer.worst) ? answer.worst : []) as { envName: string }[]
+  if (first === undefined) return []
+  return [
+    { tool: 'diagnose-app-env', input: { envName: first.envName }, why: 'Finds the cause and its fix.' },
+  ]
 }
 
 const upload: Rule = ({ storageKey, uploadUrl }, { sent }) => {
