@@ -20,6 +20,7 @@ interface TimelineSearch {
   token?: string
   operation?: string
   outcome?: AuditOutcome
+  approval?: string
 }
 export const timelineSearch = (search: Record<string, unknown>): TimelineSearch => ({
   who: text(search.who),
@@ -29,4 +30,5 @@ export const timelineSearch = (search: Record<string, unknown>): TimelineSearch 
   token: text(search.token),
   operation: text(search.operation),
   outcome: auditOutcomes.find((one) => one === search.outcome),
+  approval: text(search.approval),
 })

@@ -79,8 +79,11 @@ const approval = z.object({
   expiresAt: isoTime,
   status: z.enum(approvalStatuses),
   replacedBy: z.string().nullable().describe('The newer approval, after refresh-approval'),
-  decisions: z.array(decision),
+  decisions: z.array(decision.extend({ name: z.string().nullable().describe('Of the user') })),
   results: z.array(result),
+  moved: z
+    .array(z.object({ type: z.string(), id: z.string() }))
+    .describe('Objects that changed since it was shown, while it waits'),
   revision,
 })
 export type Approval = z.output<typeof approval>

@@ -35,6 +35,8 @@ const auditEntry = z.object({
   confirmedBy: z.enum(confirmers).nullable(),
   /** Agent session of the call; null if the caller named none. */
   sessionId: z.string().nullable(),
+  /** The approval that the call ran by; null without one. */
+  approvalId: z.string().nullable(),
   /** Trace of the call, as in the request log; null in entries of an older version. */
   traceId: z.string().nullable(),
   /** Address of the client, by the word of trusted proxies; null in entries of an older version. */
@@ -72,6 +74,7 @@ export const listAudit = operation({
     tokenId: id.optional().describe('Only entries of this token'),
     sessionId: id.optional().describe('Only entries of this agent session'),
     traceId: z.string().max(32).optional().describe('Only entries of this trace'),
+    approvalId: id.optional().describe('Only entries of the steps of this approval'),
     agent: z.string().max(100).optional().describe('Only entries of the agent with this name'),
     surface: z.enum(surfaces).optional(),
     outcome: z.enum(auditOutcomes).optional(),

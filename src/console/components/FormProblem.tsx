@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { ApprovalPending } from '../../client/approval-pending.ts'
 import { Conflict } from './Conflict.tsx'
 import type { Form, FormWrite } from './form.ts'
 import { Problem } from './states.tsx'
@@ -25,7 +26,9 @@ export function FormProblem<V extends object>(props: Props<V>) {
   useEffect(() => {
     if (write.isSuccess) form.saved()
   }, [write.isSuccess])
-  if (write.error?.kind !== 'conflict' || form.edited.length === 0) return <Problem error={write.error} />
+  const isHeld = write.error instanceof ApprovalPending
+  if (isHeld || write.error?.kind !== 'conflict' || form.edited.length === 0)
+    return <Problem error={write.error} />
   const shown = (name: keyof V & string, value: unknown) =>
     secrets.includes(name) ? 'not shown' : wordsOf(value)
   return (

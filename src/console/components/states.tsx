@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { ApprovalPending } from '../../client/approval-pending.ts'
 import type { AppError } from '../../errors.ts'
 import { inWords } from '../words/text.ts'
 import { PageTitle } from './PageTitle.tsx'
@@ -84,10 +85,26 @@ export function Failed({
 /** The error of a form or action, next to its inputs. */
 export function Problem({ error }: { error: AppError | null }) {
   if (!error) return null
+  if (error instanceof ApprovalPending) return <Held approval={error.approval} />
   return (
     <div role="alert" className="note tone-bad">
       <strong>{inWords(error.message)}</strong>
       {error.details && <span>{inWords(error.details)}</span>}
+    </div>
+  )
+}
+
+/** The write waits for the decision of a person: nothing has changed, and nothing failed. */
+function Held({ approval: { approvalId } }: Pick<ApprovalPending, 'approval'>) {
+  return (
+    <div role="alert" className="note tone-busy">
+      <strong>A person has to approve this</strong>
+      <span>
+        Nothing has changed yet.{' '}
+        <Link to="/approvals/$approvalId" params={{ approvalId }} search={({ account }) => ({ account })}>
+          Open the approval
+        </Link>
+      </span>
     </div>
   )
 }

@@ -70,3 +70,20 @@ export function startOfToday(): string {
   const now = new Date()
   return new Date(now.getFullYear(), now.getMonth(), now.getDate()).toISOString()
 }
+
+/** What is left of a time, in its two largest units: "1 d 3 h", "4 min 10 s". */
+export function leftWords(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  if (first < 0) return '0 s'
+  return parts
+    .slice(first, first + 2)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ')
+}

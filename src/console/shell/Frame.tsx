@@ -1,16 +1,18 @@
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { listApprovals } from '../../contract/approvals.ts'
 import { getUser } from '../../contract/users.ts'
 import { connection } from '../api/connection.ts'
 import { drafts } from '../api/drafts.ts'
-import { useRead } from '../api/queries.ts'
+import { everyMs, useRead } from '../api/queries.ts'
 import { signOut } from '../api/session.ts'
 import { Empty, Failed, Loading, NotFound } from '../components/states.tsx'
 import { Toasts } from '../components/toasts.tsx'
-import { timeOfDay } from '../components/words.ts'
+import { timeOfDay, whole } from '../components/words.ts'
 import { untilLoaded } from '../until-loaded.ts'
-import { AccountProvider, useAccounts } from './account.ts'
+import { type Account, AccountProvider, useAccounts } from './account.ts'
 import { InvitationsHint } from './InvitationsHint.tsx'
+import { PauseAgents, PausedBanner } from './StopSwitch.tsx'
 import { applyTheme, readTheme, type Theme } from './theme.ts'
 
 const Invitations = lazy(() =>
@@ -29,9 +31,14 @@ export function Frame() {
         Skip to content
       </a>
       <div className="frame">
-        <Side accounts={all} accountId={chosen?.accountId ?? ''} />
+        <Side accounts={all} chosen={chosen} />
         <div>
           <ConnectionBanner />
+          {chosen && (
+            <AccountProvider value={chosen}>
+              <PausedBanner />
+            </AccountProvider>
+          )}
           <main className="main" id="content" tabIndex={-1}>
             {query.isPending && <Loading />}
             {query.error && !query.data && <Failed error={query.error} retry={() => query.refetch()} />}
@@ -69,13 +76,7 @@ function useFocusOnNavigation(): void {
   }, [path])
 }
 
-function Side({
-  accounts,
-  accountId,
-}: {
-  accounts: { accountId: string; name: string }[]
-  accountId: string
-}) {
+function Side({ accounts, chosen }: { accounts: readonly Account[]; chosen: Account | undefined }) {
   const navigate = useNavigate()
   const isOperator = useRead(getUser, {}).data?.operator ?? false
   return (
@@ -87,7 +88,7 @@ function Side({
       {accounts.length > 1 && (
         <select
           aria-label="Account"
-          value={accountId}
+          value={chosen?.accountId ?? ''}
           onChange={(event) => navigate({ to: '/', search: { account: event.target.value } })}
         >
           {accounts.map((account) => (
@@ -109,6 +110,11 @@ function Side({
               Alerts
             </Link>
           </li>
+          {chosen && (
+            <li>
+              <ApprovalsLink accountId={chosen.accountId} />
+            </li>
+          )}
           <li>
             <Link to="/contact-points" search={keepAccount} activeOptions={{ includeSearch: false }}>
               Contact points
@@ -131,8 +137,30 @@ function Side({
         </ul>
       </nav>
       <InvitationsHint />
+      {chosen && (
+        <AccountProvider value={chosen}>
+          <PauseAgents />
+        </AccountProvider>
+      )}
       <Foot />
     </header>
+  )
+}
+
+/** With the number of those that wait for a decision. */
+function ApprovalsLink({ accountId }: { accountId: string }) {
+  const input = { accountId, status: 'pending', limit: 1 } as const
+  const pending = useRead(listApprovals, input, { everyMs: everyMs.chart }).data?.pending ?? 0
+  return (
+    <Link to="/approvals" search={keepAccount} activeOptions={{ includeSearch: false }}>
+      Approvals
+      {pending > 0 && (
+        <span className="count">
+          {whole(pending)}
+          <span className="hidden-text"> waiting</span>
+        </span>
+      )}
+    </Link>
   )
 }
 

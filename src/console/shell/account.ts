@@ -2,9 +2,9 @@ import { useSearch } from '@tanstack/react-router'
 import { createContext, useContext } from 'react'
 import { listAccounts } from '../../contract/accounts.ts'
 import type { OutputOf } from '../../contract/operation.ts'
-import { useRead } from '../api/queries.ts'
+import { everyMs, useRead } from '../api/queries.ts'
 
-type Account = OutputOf<typeof listAccounts>['accounts'][number]
+export type Account = OutputOf<typeof listAccounts>['accounts'][number]
 
 const Current = createContext<Account | null>(null)
 export const AccountProvider = Current.Provider
@@ -18,7 +18,7 @@ export function useAccount(): Account {
 
 /** The reader's accounts and the chosen one: `?account=`, or the first. */
 export function useAccounts() {
-  const accounts = useRead(listAccounts, {}, { everyMs: 30_000 })
+  const accounts = useRead(listAccounts, {}, { everyMs: everyMs.chart })
   const { account: wanted } = useSearch({ strict: false }) as { account?: string }
   const all = accounts.data?.accounts ?? []
   const chosen = wanted === undefined ? all[0] : all.find(({ accountId }) => accountId === wanted)

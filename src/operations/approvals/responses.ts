@@ -1,8 +1,8 @@
 import type { Approval } from '../../contract/approvals.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
-import { type StoredApproval, statusAt } from '../../domain/approvals/approval.ts'
+import { type Base, type StoredApproval, statusAt } from '../../domain/approvals/approval.ts'
 import { AppError } from '../../errors.ts'
-import { findUser } from '../../store/repositories/users.ts'
+import { findUsers } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { restricted } from '../core/authorize.ts'
 import type { Context } from '../core/handler.ts'
@@ -11,14 +11,21 @@ import { movedBases } from './moved-bases.ts'
 /** The approval as it stands now: its time may have passed, and its objects may have changed since. */
 export async function approvalResponse(context: Context, approval: StoredApproval): Promise<Approval> {
   const { accountId, steps, requestedBy, ...rest } = approval
-  const user = requestedBy.userId === null ? null : await findUser(context.tx, { userId: requestedBy.userId })
+  const userIds = [requestedBy.userId, ...approval.decisions.map((one) => one.userId)].filter(
+    (id) => id !== null,
+  )
+  const users = await findUsers(context.tx, [...new Set(userIds)])
+  const nameOf = (userId: string | null) => users.get(userId ?? '')?.name ?? null
+  const moved = await movedSince(context, approval)
   return {
     ...rest,
     accountId,
     steps: steps.map(({ base: _base, beyond: _beyond, ...step }) => step),
-    requestedBy: { ...requestedBy, name: user?.name ?? null },
+    requestedBy: { ...requestedBy, name: nameOf(requestedBy.userId) },
+    decisions: approval.decisions.map((one) => ({ ...one, name: nameOf(one.userId) })),
     url: approvalUrl(context, approval.approvalId),
-    status: await currentStatus(context, approval),
+    status: moved.length > 0 ? 'stale' : statusAt(approval, context.now),
+    moved: moved.map(({ type, id }) => ({ type, id })),
   }
 }
 
@@ -27,9 +34,12 @@ function approvalUrl({ installation }: Context, approvalId: string): string {
 }
 
 export async function currentStatus(context: Context, approval: StoredApproval): Promise<Approval['status']> {
-  const status = statusAt(approval, context.now)
-  if (status !== 'pending') return status
-  return (await movedBases(context.tx, approval)).length > 0 ? 'stale' : 'pending'
+  return (await movedSince(context, approval)).length > 0 ? 'stale' : statusAt(approval, context.now)
+}
+
+/** Only while it waits: afterwards its own steps changed its objects. */
+async function movedSince({ tx, now }: Context, approval: StoredApproval): Promise<Base[]> {
+  return statusAt(approval, now) === 'pending' ? movedBases(tx, approval) : []
 }
 
 /** M2: its requester, and members who may access every environment that it touches. */

@@ -148,6 +148,7 @@ export interface AuditFilter {
   tokenId?: string | undefined
   sessionId?: string | undefined
   traceId?: string | undefined
+  approvalId?: string | undefined
   agent?: string | undefined
   surface?: string | undefined
   outcome?: AuditOutcome | undefined
@@ -159,6 +160,7 @@ const filterColumns = {
   tokenId: 'token_id',
   sessionId: 'session_id',
   traceId: 'trace_id',
+  approvalId: 'approval_id',
   agent: 'agent',
   surface: 'surface',
   outcome: 'outcome',

@@ -62,9 +62,14 @@ describe('approvals', () => {
 
     const done = await decide(proposed.json)
     expect(done.status, done.text).toBe(200)
-    expect(done.json.approval).toMatchObject({ status: 'executed', decisions: [{ decision: 'approve' }] })
+    expect(done.json.approval).toMatchObject({
+      ...{ status: 'executed', moved: [] },
+      decisions: [{ decision: 'approve', name: expect.any(String) }],
+    })
     expect(await names(appEnvId)).toEqual(['A', 'B'])
-    const audit = await call('GET', '/audit', { accountId: platform.accountId, objectId: appEnvId })
+    const { accountId } = platform
+    const audit = await call('GET', '/audit', { accountId, approvalId: proposed.json.approvalId })
+    expect(audit.json.entries).toHaveLength(2)
     const [entry] = audit.json.entries
     expect(entry).toMatchObject({
       operation: 'update-app-env-variables',
@@ -110,7 +115,8 @@ describe('approvals', () => {
       error: 'Approval is stale',
       details: expect.stringContaining(appEnvId),
     })
-    expect((await read(json.approvalId)).status).toBe('stale')
+    const moved = [{ type: 'environment', id: appEnvId }]
+    expect(await read(json.approvalId)).toMatchObject({ status: 'stale', moved })
     const fresh = await call('POST', '/approval/refresh', { approvalId: json.approvalId })
     expect(fresh.status, fresh.text).toBe(200)
     expect(fresh.json.approvalId).not.toBe(json.approvalId)

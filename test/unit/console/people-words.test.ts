@@ -2,6 +2,7 @@ import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { describe, expect, it } from 'vitest'
 import { mcpHosts } from '../../../src/client/mcp-hosts.ts'
+import { leftWords } from '../../../src/console/components/words.ts'
 import { type Entry, entryWords } from '../../../src/console/pages/activity/entries.ts'
 import { callersOf, operationsOf, sessionsOf } from '../../../src/console/pages/agents/callers.ts'
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../../src/console/pages/members/access-draft.ts'
 import { packFiles } from '../../../src/console/pages/start/archive.ts'
 import { operationCounts, parseMetrics } from '../../../src/console/pages/system/metrics-text.ts'
+import { impactFacts, totalImpact } from '../../../src/console/words/approvals.ts'
 import { changeWords } from '../../../src/console/words/changes.ts'
 import { aboutInput, inWords } from '../../../src/console/words/text.ts'
 
@@ -222,5 +224,42 @@ describe('the first run', () => {
       url: 'http://127.0.0.1:4400/mcp',
       headers: { Authorization: 'Bearer lsu_1' },
     })
+  })
+})
+
+describe('approvals', () => {
+  const impact: Parameters<typeof totalImpact>[0][number] = {
+    ...{ actions: ['change-settings'], environments: ['env_1'], serving: true, containersEnded: 2 },
+    ...{ containersStarted: 0, downtimeSeconds: 0, dataLost: false, undo: 'undo-change', zCloudsDelta: 1 },
+    ...{ variables: { changed: ['A'], appliedOf: [] }, peopleNotified: 0 },
+  }
+  const titles = (one: typeof impact) => impactFacts(one, () => 'shop').map(({ title }) => title)
+
+  it('the picture of a plan adds up its steps, with the worst of what cannot be added', () => {
+    const worse = {
+      ...impact,
+      downtimeSeconds: null,
+      dataLost: true,
+      undo: 'none' as const,
+      zCloudsDelta: -3,
+    }
+    expect(titles(totalImpact([impact, worse]))).toEqual([
+      'Changes settings',
+      'Ends 4 containers',
+      'Downtime of unknown length',
+      'Stored data is lost',
+      'Reserves 2 zClouds less',
+      'Cannot be undone',
+      'Changes A',
+    ])
+  })
+
+  it('the time that is left has two units', () => {
+    expect([-1, 59_999, 3_600_000, 90_061_000].map(leftWords)).toEqual([
+      '0 s',
+      '59 s',
+      '1 h 0 min',
+      '1 d 1 h',
+    ])
   })
 })

@@ -1,19 +1,17 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { listAppEnvs } from '../../../contract/app-envs.ts'
 import { listAudit, undoChange } from '../../../contract/audit.ts'
 import type { OutputOf } from '../../../contract/operation.ts'
-import { listUserTokens } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
 import { client } from '../../api/client.ts'
-import { everyMs, useRead } from '../../api/queries.ts'
+import { everyMs } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
-import { tokenName } from '../../words/tokens.ts'
 import { EntryItem } from './EntryItem.tsx'
 import { byDay, type Entry, entryWords, type Filters, queryOf, withOperation } from './entries.ts'
 import { TimelineFilters } from './TimelineFilters.tsx'
+import { useNames } from './use-names.ts'
 
 interface Props {
   accountId: string
@@ -41,15 +39,6 @@ export function useEntries(accountId: string, filters: Filters = {}) {
     select: ({ pages }) => pages.flatMap(({ entries }) => entries),
     refetchInterval: everyMs.list,
   })
-}
-
-/** Names by id: of the environments that the reader can access, and of the reader's own tokens. */
-function useNames(accountId: string) {
-  const environments = useRead(listAppEnvs, { accountId }, { everyMs: 30_000 })
-  const own = useRead(listUserTokens, {})
-  const names = new Map(environments.data?.appEnvs.map((one) => [one.appEnvId, one.cliEnvName]))
-  const tokenNames = new Map(own.data?.tokens.map((token) => [token.tokenId, tokenName(token)]))
-  return { names, nameOf: (id: string) => names.get(id) ?? tokenNames.get(id) }
 }
 
 /** Ids of the entries that were undone, by any user: a person undoes changes of an agent. */

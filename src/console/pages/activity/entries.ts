@@ -15,13 +15,32 @@ export interface Filters {
   agent?: string | undefined
   token?: string | undefined
   session?: string | undefined
+  approval?: string | undefined
 }
 
 type AuditQuery = Omit<RawInputOf<typeof listAudit>, 'accountId' | 'limit' | 'cursor'>
 
 /** The filters that the platform applies, so that older entries are found too. */
-export function queryOf({ who, object, surface, outcome, agent, token, session }: Filters): AuditQuery {
-  return { principalId: who, objectId: object, surface, outcome, agent, tokenId: token, sessionId: session }
+export function queryOf({
+  who,
+  object,
+  surface,
+  outcome,
+  agent,
+  token,
+  session,
+  approval,
+}: Filters): AuditQuery {
+  return {
+    principalId: who,
+    objectId: object,
+    surface,
+    outcome,
+    agent,
+    tokenId: token,
+    sessionId: session,
+    approvalId: approval,
+  }
 }
 
 /** The end of an id, enough to tell the few on one page apart. */
@@ -124,7 +143,7 @@ export const surfaceNames: Record<Entry['surface'], string> = {
   mcp: 'Agent (MCP)',
   cli: 'Command line',
   rest: 'REST API',
-  link: 'Link for a secret',
+  link: 'Link',
 }
 
 /** The objects of the entries, and every environment, for the filter. */
