@@ -25,7 +25,7 @@ export const callerKindNames: Record<Approval['requestedBy']['kind'], string> = 
 /** What follows after a status that no decision can change. */
 export const endWords: Partial<Record<ApprovalStatus, string>> = {
   denied: 'Nothing was changed.',
-  expired: 'Nobody decided in time, so nothing was changed.',
+  expired: 'No decision came in time, so nothing was changed.',
   withdrawn: 'It was taken back, so nothing was changed.',
 }
 

@@ -44,7 +44,7 @@ export function ApprovalFacts({ approval, nameOf, isAdmin }: Props) {
   return (
     <section className="panel" aria-label="Request">
       <div className="body stack">
-        {reason !== null && <p className="said">{reason}</p>}
+        {reason !== null && <p className="quoted">{reason}</p>}
         <ImpactPicture impact={totalImpact(steps.map(({ impact }) => impact))} nameOf={nameOf} />
         <dl className="facts">
           <Fact
@@ -88,7 +88,7 @@ function Decisions({ decisions }: Pick<Approval, 'decisions'>) {
               by {name ?? 'a person who left'} · <Time at={at} />
             </span>
           </div>
-          {comment !== null && <p className="said">{comment}</p>}
+          {comment !== null && <p className="quoted">{comment}</p>}
         </li>
       ))}
     </ul>

@@ -4,7 +4,7 @@ import { Field } from '../../components/Field.tsx'
 import type { FormWrite } from '../../components/form.ts'
 import { Problem } from '../../components/states.tsx'
 
-export type Decision = { decision: 'approve' | 'deny'; comment?: string }
+type Decision = { decision: 'approve' | 'deny'; comment?: string }
 
 interface Props {
   approval: Pick<Approval, 'approvalId' | 'approvers' | 'requestedBy' | 'decisions'>
