@@ -97,6 +97,12 @@ export class EvalWorld {
     )
   }
 
+  /** Output reaches the log a moment after the program wrote it. */
+  async untilLogged(appEnvId: string, search: string) {
+    const read = () => this.rest('get-logs', { appEnvId, search })
+    await untilRead(read, ({ logs }) => logs.length > 0, `"${search}" in the log`)
+  }
+
   async contactPoint(name: string): Promise<string> {
     const config = { url: `https://${this.word()}.example.com/hook` }
     const { contactPoint } = await this.rest('create-contact-point', {

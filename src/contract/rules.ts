@@ -32,7 +32,7 @@ export function scalingViolation(
   }
   if (app.isJob) {
     const details =
-      'Each run uses one container. To limit parallel runs, set maxConcurrency with update-job-config.'
+      'Each run uses one container. To limit parallel runs, set maxConcurrency in jobConfig with update-app-env.'
     return { message: `Jobs do not use ${kind}`, details }
   }
   if (app.isDatabase && kind === 'autoscaling') {
@@ -67,7 +67,7 @@ export function functionOnlyViolation(
   if (app.isFunction) return null
   const [can, instead] =
     operation === 'probe-function'
-      ? ['can be probed', 'Use get-app-env-metrics to see its load.']
+      ? ['can be probed', 'get-logs with type REQUEST shows its requests.']
       : [
           'have function settings',
           'Use update-app-env, scale-app-env-containers or update-app-env-autoscaling.',

@@ -9,6 +9,7 @@ import { defaultToolPolicy, type ToolPolicy } from '../../src/mcp/policy/tool-po
 import { publishTools } from '../../src/mcp/tools/publish.ts'
 import { listedTools } from '../../src/mcp/tools/published-tool.ts'
 import { createReadCache } from '../../src/mcp/tools/read-cache.ts'
+import { RetriedCalls } from '../../src/mcp/tools/retried-calls.ts'
 import { runTool } from '../../src/mcp/tools/run-tool.ts'
 import { createMcpServer } from '../../src/mcp/transport/server.ts'
 import { tools } from '../../tools/index.ts'
@@ -74,6 +75,7 @@ export async function openToolSession(url: string, options: SessionOptions = {})
   const rest = createClient({ url, token: options.token ?? fakeToken, surface: 'mcp' })
   const reads = createReadCache(rest, clock)
   const faults: unknown[] = []
+  const retries = new RetriedCalls(clock)
   const registry = new Map(tools.map((tool) => [tool.name, tool]))
   const list = listedTools(published, toolPolicy)
   const server = createMcpServer({
@@ -85,6 +87,8 @@ export async function openToolSession(url: string, options: SessionOptions = {})
           toolPolicy,
           client: rest,
           reads,
+          retries,
+          caller: '',
           clock,
           signal: call.signal,
           progress: call.progress,

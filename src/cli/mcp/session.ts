@@ -8,6 +8,7 @@ import { processQuestionStates } from '../../mcp/policy/questions.ts'
 import type { ToolPolicy } from '../../mcp/policy/tool-policy.ts'
 import type { ListedTool } from '../../mcp/tools/published-tool.ts'
 import { createReadCache } from '../../mcp/tools/read-cache.ts'
+import { RetriedCalls } from '../../mcp/tools/retried-calls.ts'
 import { runTool } from '../../mcp/tools/run-tool.ts'
 import { agentNameOf, type IncomingCall, type McpServerOptions } from '../../mcp/transport/responses.ts'
 import type { McpServer } from '../../mcp/transport/server.ts'
@@ -37,6 +38,7 @@ export function openSession(
       : remotePlatform(config, config.url, agentSession)
   const client = createReconnectingClient(platform.connect)
   const reads = createReadCache(client, systemClock)
+  const retries = new RetriedCalls(systemClock)
   const registry = new Map(tools.map((tool) => [tool.name, tool]))
   const options: McpServerOptions = {
     tools: () => listed,
@@ -45,11 +47,19 @@ export function openSession(
       const stopTelling = tellWaiting(call, platform.connect)
       const { signal, progress, askPerson } = call
       const traceparent = spanIn(call.traceparent)
-      const served = { tools: registry, toolPolicy, client, reads, clock: systemClock, onFault: reportFault }
+      const served = {
+        tools: registry,
+        toolPolicy,
+        client,
+        reads,
+        retries,
+        clock: systemClock,
+        onFault: reportFault,
+      }
       try {
         const agent = agentNameOf(call.clientInfo)
         return await runTool(
-          { ...served, signal, traceparent, agent, progress, askPerson },
+          { ...served, caller: '', signal, traceparent, agent, progress, askPerson },
           call.name,
           call.args,
         )

@@ -81,7 +81,7 @@ export function checkVersion(
   if (key !== undefined && !chosen) {
     throw invalid(
       `${preset.name} has no version ${key}`,
-      `dockerPresetVersion must be one of: ${keys}. list-database-presets shows them.`,
+      `dockerPresetVersion must be one of: ${keys}.`,
       'D4',
     )
   }

@@ -121,7 +121,7 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   },
   quota: {
     meaning: 'The environment needs more containers, and a limit of the account forbids them.',
-    fix: 'An admin raises the limit with update-account, or another environment becomes smaller.',
+    fix: 'An admin raises the limit of the account, or another environment becomes smaller.',
   },
   'concurrency-saturated': {
     meaning: 'All containers that a function may have are busy, and requests wait or are rejected.',
@@ -137,7 +137,7 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   },
   'error-burst': {
     meaning: 'A considerable share of requests is answered with a 5xx status.',
-    fix: 'Read the runtime log; what-changed shows what happened before.',
+    fix: 'Read the runtime log; get-app-env-history shows what happened before.',
   },
   'scale-limit': {
     meaning: 'The environment runs as many containers as it may, and they are at their CPU or memory target.',
@@ -162,7 +162,7 @@ export const catalog: Readonly<Record<DiagnosisCause, CatalogEntry>> = {
   'alert-firing': {
     meaning:
       'An alert fires. If no other finding explains it, the measured values may be those of a problem that is over.',
-    fix: 'See what-changed; the alert resolves by itself when its metric is back within the threshold.',
+    fix: 'See get-app-env-history; the alert resolves by itself when its metric is back within the threshold.',
   },
   stopped: {
     meaning: 'The environment is stopped, or nothing was deployed to it yet.',

@@ -8,10 +8,9 @@ const again = 'then deploy again'
 
 /** The next step for a person if no call repairs the finding: a call, or the line to change in the code. */
 const steps: Readonly<Record<DiagnosisCause, Step>> = {
-  'engine-away': 'The operator of the installation brings the engine back; list-regions shows its state.',
+  'engine-away': 'The operator of the installation brings the engine back; then it continues by itself.',
   interrupted: 'Deploy the version again.',
-  'not-supported':
-    'Change what the evidence names, or use an environment in a region of another engine (list-regions shows them).',
+  'not-supported': 'Change what the evidence names, or use an environment in a region of another engine.',
   'image-pull': imageStep,
   'git-fetch':
     'Correct the branch with update-app-env, or create an app with the right gitNamespace and gitRepo; then redeploy-app-env.',
@@ -43,7 +42,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'out-of-memory': 'Use less memory, or raise zClouds with update-app-env and apply the change.',
   'bad-command': ({ kind }) =>
     kind === 'job'
-      ? 'Correct the command with update-job-config: it names a program of the image, or a file of it.'
+      ? 'Correct command in jobConfig with update-app-env: it names a program of the image, or a file of it.'
       : `Correct CMD or ENTRYPOINT: it names a program and a file of the image, such as CMD ["node", "server.js"], ${again}.`,
   'loopback-bind': listenStep,
   'wrong-port': (facts) =>
@@ -52,7 +51,7 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
   'exits-at-once': `get-logs shows its output. A program that serves keeps running; correct it, ${again}.`,
   'crash-loop': `get-logs shows its output; correct the program, ${again}.`,
   'failing-checks': 'Correct what the check looks at, or the check.',
-  quota: 'An admin raises the limit with update-account, or another environment becomes smaller.',
+  quota: 'An admin raises the limit of the account, or another environment becomes smaller.',
   'concurrency-saturated':
     'Answer faster, or raise maxScale or containerConcurrency with update-function-config.',
   'request-timeout': ({ kind }) =>
@@ -61,15 +60,15 @@ const steps: Readonly<Record<DiagnosisCause, Step>> = {
       : 'Answer first and do slow work afterwards, or move the work to a job.',
   'unanswered-requests':
     'Answer faster, or answer first and do slow work afterwards; get-logs shows what the program did.',
-  'error-burst': 'get-logs shows the errors, what-changed what happened before.',
+  'error-burst': 'get-logs shows the errors, get-app-env-history what happened before.',
   'scale-limit': 'Raise zClouds with update-app-env, or make the program need less.',
   'slow-responses':
     'get-logs shows what the program waits for; answer first and do slow work afterwards, or in a job.',
   'slow-start': 'Listen first and do slow work afterwards.',
   'failed-run':
-    'get-logs with jobRunId shows all output of the run; correct the program, or the command and timeoutSeconds with update-job-config.',
-  'copy-waiting': 'It begins by itself; list-app-env-backups shows when it has.',
-  'alert-firing': 'See in what-changed what happened before; get-alert shows the values.',
+    'get-logs with jobRunId shows all output of the run; correct the program, or command and timeoutSeconds in jobConfig with update-app-env.',
+  'copy-waiting': 'It begins by itself; diagnose-app-env shows no waiting copy once it has.',
+  'alert-firing': 'get-app-env-history shows what happened before, get-logs what its requests got.',
   stopped: ({ latest, kind, takesImagesOnly, usesGit }) => {
     if (latest !== null) return 'Start it with start-app-env.'
     if (takesImagesOnly) return 'Deploy an image with deploy-app-env-image.'
@@ -131,6 +130,6 @@ function lockFileStep(_facts: Facts, { evidence }: Finding): string {
 
 function databaseStep({ kind }: Facts): string {
   return kind === 'database'
-    ? 'get-logs shows its output; restart-app-env starts it again.'
+    ? 'get-logs shows its output; redeploy-app-env starts it again.'
     : 'Start it with start-app-env, or see why it does not run with diagnose-app-env.'
 }

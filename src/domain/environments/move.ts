@@ -76,7 +76,7 @@ function checkTarget(from: string, to: string, regions: readonly RegionFacts[]):
   if (target?.available === false) {
     throw invalid(
       'The region is not available',
-      `${target.unavailableReason ?? 'Its engine does not answer'}. Move the environment when list-regions shows ${to} as available.`,
+      `${target.unavailableReason ?? 'Its engine does not answer'}. Move the environment when ${to} is available again.`,
     )
   }
   // Containers of the old region serve until those of the new one do, and one machine must see both. A cluster has none.

@@ -17,7 +17,9 @@ export const metricCollected: Check = async (ctx, input) => {
 /** A paused alert is not evaluated, so its state is outdated. */
 export const warnPaused: Check = async (ctx, { alertId }) => {
   const { enabled } = await ctx.client.call(getAlert, { alertId }, { signal: ctx.signal })
-  return enabled ? undefined : 'The alert is paused, so it was not evaluated; toggle-alert resumes it.'
+  return enabled
+    ? undefined
+    : 'The alert is paused, so it was not evaluated; update-alert with enabled true resumes it.'
 }
 
 /** Effect of deleting an alert, for the confirmation. */

@@ -20,7 +20,7 @@ export const environmentNamed: Check = (_ctx, input) => {
 export const accountOrAppNamed: Check = (_ctx, input) => {
   if (input.accountId === undefined && input.appId === undefined) {
     throw new AppError('invalid', 'accountId or appId is required', {
-      details: 'list-accounts shows account ids, list-apps app ids.',
+      details: 'list-accounts shows account ids, list-app-envs app ids.',
     })
   }
   return undefined

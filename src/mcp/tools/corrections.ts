@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { nearestName } from '../../nearest.ts'
 import type { ServerScope } from '../policy/tool-policy.ts'
+import { absentFeature } from './absent-features.ts'
 import type { Tool, ToolContext, ToolInput } from './define-tool.ts'
 import { environmentCorrections, idCorrections } from './id-corrections.ts'
 import { nearestNames } from './nearest-names.ts'
@@ -78,8 +79,11 @@ function nameCorrection(tool: Tool, { node, path, key, args }: UnknownKey): stri
   const camel = key.replace(/[^A-Za-z0-9]+(.)/g, (_, letter: string) => letter.toUpperCase())
   const near = nearestName(camel, known) ?? nearestNames(key, known)[0]
   const at = (name: string) => [...path, name].join('.')
-  if (near === undefined)
+  if (near === undefined) {
+    const absence = absentFeature(key)
+    if (absence !== null) return [absence]
     return path.length > 0 || known.length === 0 ? [] : [`${tool.name} takes ${known.join(', ')}.`]
+  }
   const isGiven = path.length === 0 && args[near] !== undefined
   return [isGiven ? `Omit ${at(key)}: ${at(near)} is given.` : `Send ${at(near)} instead of ${at(key)}.`]
 }

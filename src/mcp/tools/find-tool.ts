@@ -2,6 +2,7 @@ import { AppError } from '../../errors.ts'
 import { changesBetween } from '../../nearest.ts'
 import { refusalOf, type ToolPolicy } from '../policy/tool-policy.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
+import { absentFeature } from './absent-features.ts'
 import { factsOf, type Tool } from './define-tool.ts'
 import { nearestNames } from './nearest-names.ts'
 
@@ -35,6 +36,8 @@ function likelyTools({ tools, toolPolicy }: Registry, name: string): string {
     .toLowerCase()
   const misspelled = names.find((one) => changesBetween(plain, one) <= mostMisspelled)
   if (misspelled !== undefined) return `Call ${misspelled} instead.`
+  const absence = absentFeature(name)
+  if (absence !== null) return absence
   const near = nearestNames(name, names)
   return near.length === 0
     ? 'tools/list shows the tools of this server.'

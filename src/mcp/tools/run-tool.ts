@@ -21,6 +21,7 @@ import { plainResult } from './plain-result.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
 import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
 import { refuseCutTexts } from './result-size.ts'
+import type { RetriedCalls } from './retried-calls.ts'
 import {
   type CheckedArguments,
   checkArguments,
@@ -28,6 +29,7 @@ import {
   refuseNested,
   refuseTooMany,
 } from './schema.ts'
+import { withListing } from './unlisted-tools.ts'
 import { waitSecondsOf } from './wait-for-deployment.ts'
 import { jobRunResult } from './wait-for-job-run.ts'
 
@@ -41,6 +43,9 @@ interface ToolCall {
   /** How the agent names itself. */
   agent?: string | undefined
   reads: ReadCache
+  retries: RetriedCalls
+  /** Differs between the callers of this server, such as their tokens. */
+  caller: string
   clock: Clock
   signal: AbortSignal
   /** Null when the caller gave no progress token. */
@@ -82,7 +87,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
       noted(fault)
       return error
     })
-    return errorResult(better)
+    return errorResult(ctx === undefined ? better : withListing(better, ctx, call))
   }
 }
 
@@ -103,7 +108,11 @@ async function runChecked(
   if (own.dryRun === true) return await tried(tool, ctx, sent, notes)
   const loss = await tool.destroys?.(ctx, sent).catch((error) => recordRefusal(ctx, sent, error))
   const confirmedBy = loss ? await confirmLoss(ctx, loss, sent, own) : undefined
-  return await act(tool, ctx, { sent, own, fits, notes, scope, confirmedBy })
+  const once = (idempotencyKey?: string) =>
+    act(tool, ctx, { sent, own, fits, notes, scope, confirmedBy, idempotencyKey })
+  if (tool.hints.idempotent || own.idempotencyKey !== undefined)
+    return await once(own.idempotencyKey as string)
+  return await call.retries.run(call.caller, tool, args, { signal: call.signal, work: once })
 }
 
 /** No error, so that models do not repeat the call: it runs when a person approves it. */
@@ -167,6 +176,7 @@ async function tried(tool: Tool, ctx: ToolContext, sent: ToolInput, notes: Note[
 
 interface Confirmed {
   confirmedBy: ConfirmedBy | undefined
+  idempotencyKey: string | undefined
 }
 
 async function act(
@@ -179,13 +189,13 @@ async function act(
     notes,
     scope,
     confirmedBy,
+    idempotencyKey,
   }: CheckedArguments & Confirmed & { notes: Note[]; scope: ServerScope },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
   const waitsForRun = tool.waits === 'job-run' && own.wait !== false
   const before = waits && fits ? await newestDeployment(ctx, sent) : null
   if (!tool.hints.readOnly) ctx.reads.clear()
-  const { idempotencyKey } = own as { idempotencyKey?: string }
   const options = {
     signal: ctx.signal,
     confirmedBy,

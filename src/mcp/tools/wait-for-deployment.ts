@@ -5,15 +5,19 @@ import { servesUnproven } from '../../contract/health-words.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import { AppError } from '../../errors.ts'
 import { envelope, sanitizeInline } from '../policy/untrusted-text.ts'
+import { buildStep } from './build-step.ts'
 import type { ToolContext } from './define-tool.ts'
 import { diagnosisOf, isOurMessage } from './failure-diagnosis.ts'
 import { cut } from './result-size.ts'
 
 type StatusResponse = OutputOf<typeof getAppEnvStatus>
 
-/** How long a call waits: as requested, else 300 s; 50 s without progress, because such clients time out near 60 s. */
+const mostWithoutProgress = 45
+
+/** How long a call waits: as requested, else 300 s. At most 45 s without progress: such clients time out near 60 s. */
 export function waitSecondsOf(input: Readonly<Record<string, unknown>>, takesProgress: boolean): number {
-  return typeof input.waitSeconds === 'number' ? input.waitSeconds : takesProgress ? 300 : 50
+  const requested = typeof input.waitSeconds === 'number' ? input.waitSeconds : 300
+  return takesProgress ? requested : Math.min(requested, mostWithoutProgress)
 }
 
 export type DeploymentEnd =
@@ -48,7 +52,9 @@ export async function waitForDeployment(
     const left = options.waitSeconds - seconds
     const deployment = status.currentDeployment
     if (left <= 0) return { kind: 'still-running', deployment, status, seconds: Math.round(seconds) }
-    ctx.progress(`${stageOf(status)}, ${Math.round(seconds)} s`, seconds, options.waitSeconds)
+    if (ctx.takesProgress) {
+      ctx.progress(`${await stageOf(ctx, status)}, ${Math.round(seconds)} s`, seconds, options.waitSeconds)
+    }
     await sleep(ctx.clock, Math.min(pauseMs, left * 1000), ctx.signal)
     ctx.signal.throwIfAborted()
     pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)
@@ -98,8 +104,11 @@ function isSettled(status: StatusResponse): boolean {
   return status.status === 'RUNNING' || status.status === 'STOPPED'
 }
 
-function stageOf(status: StatusResponse): string {
-  const stage = status.currentDeployment?.status ?? status.status
+async function stageOf(ctx: ToolContext, status: StatusResponse): Promise<string> {
+  const { currentDeployment: newest } = status
+  const stage = newest?.status ?? status.status
+  const step = newest?.status === 'BUILDING' && (await buildStep(ctx, status.appEnvId, newest.contentId))
+  if (step) return step
   if (servesUnproven(status)) return `${stage}, serves already; it must stay healthy for its stability window`
   if (stage !== 'DEPLOYED') return stage
   return `${status.status}, ${status.containers.ready} of ${status.containers.desired} containers ready`

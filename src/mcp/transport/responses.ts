@@ -61,20 +61,31 @@ export function respondersOf(options: McpServerOptions): Readonly<Record<string,
   const names = async () =>
     (await options.callable?.()) ?? new Set((await options.tools()).map(({ name }) => name))
   return {
-    'tools/list': async (_params, { takesApps }) => ({
+    'tools/list': async (params, { takesApps }) => ({
+      ...onePage(params),
       tools: takesApps ? withApp(await options.tools()) : await options.tools(),
     }),
-    'resources/list': async (_params, { takesApps }) => ({
+    'resources/list': async (params, { takesApps }) => ({
+      ...onePage(params),
       resources: listedResources(await names(), takesApps),
     }),
-    'resources/templates/list': async () => ({ resourceTemplates: listedTemplates(await names()) }),
+    'resources/templates/list': async (params) => ({
+      ...onePage(params),
+      resourceTemplates: listedTemplates(await names()),
+    }),
     'resources/read': async ({ uri }, { callTool }) => ({
       contents: [await readResource(String(uri), await names(), callTool)],
     }),
-    'prompts/list': async () => ({ prompts: listedPrompts(await names()) }),
+    'prompts/list': async (params) => ({ ...onePage(params), prompts: listedPrompts(await names()) }),
     'prompts/get': async ({ name, arguments: args = {} }, { callTool }) =>
       promptResponse(await getPrompt(String(name), args as Record<string, string>, await names(), callTool)),
   }
+}
+
+/** Every list is one page, so no cursor was ever issued. */
+function onePage({ cursor }: Params): Answer {
+  if (cursor === undefined) return {}
+  throw new AppError('invalid', 'cursor is invalid', { details: 'The list has one page; omit cursor.' })
 }
 
 function promptResponse({ description, text, resources }: Awaited<ReturnType<typeof getPrompt>>): Answer {

@@ -6,7 +6,7 @@ export const serverInfo = { name: 'longshore', title: 'Longshore', version: serv
 /** Instructions for the model about the whole server; hosts cut them near 2 kB. */
 export const instructions = `Longshore is a hosting platform: accounts hold apps, apps hold environments, environments run containers. Functions (dockerPreset FUNCTION) scale by requests and down to zero.
 
-First deploy from source: list-accounts, list-regions, create-app, create-app-env, request-deploy-storage-key, PUT the .tgz (with its Dockerfile) to uploadUrl, notify-code-upload. From an image: deploy-app-env-image. Roll back: redeploy-app-env with an earlier version.
+First deploy from source: list-accounts, create-app, create-app-env (a wrong region is answered with all), request-deploy-storage-key, PUT the .tgz (with its Dockerfile) to uploadUrl, notify-code-upload. From an image: deploy-app-env-image. Roll back: redeploy-app-env with an earlier version.
 
 Deploying, applying, starting and restarting wait until done and report failures with the log; after "Not finished", poll get-app-env-status. Settings and variables are pending until apply-app-env-changes or the next deploy. If something does not work: diagnose-app-env.
 

@@ -124,7 +124,7 @@ async function refuseRestoring({ tx }: Context, environment: Environment): Promi
   const { appEnvId, applied, region, servedFrom } = environment
   if (!applied.useVolume || !(await isRestoring(tx, appEnvId, servedFrom ?? region))) return
   throw new AppError('conflict', 'A restore of its volume is under way', {
-    details: 'Wait until list-app-env-backups shows that it has ended.',
+    details: 'Wait until it has ended, then send the call again.',
   })
 }
 

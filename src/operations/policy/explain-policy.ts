@@ -11,7 +11,7 @@ export default handler(explainPolicy, async (_context, { operation: id, input })
   const row = operations.find((one) => one.id === id)
   if (!row || !isDecided(row)) {
     throw new AppError('invalid', 'There is no such write', {
-      details: `operation must be the id of a write, such as delete-app-env; policies do not decide over ${id}.`,
+      details: `operation must be the id of a write, such as stop-app-env; policies do not decide over ${id}.`,
     })
   }
   const parsed = row.input.safeParse(input)

@@ -10,6 +10,7 @@ import { publishTools } from '../../../src/mcp/tools/publish.ts'
 import { listedTools } from '../../../src/mcp/tools/published-tool.ts'
 import { createReadCache } from '../../../src/mcp/tools/read-cache.ts'
 import type { ToolResult } from '../../../src/mcp/tools/result.ts'
+import { RetriedCalls } from '../../../src/mcp/tools/retried-calls.ts'
 import { runTool } from '../../../src/mcp/tools/run-tool.ts'
 import { createMcpServer } from '../../../src/mcp/transport/server.ts'
 import { type FakeBackend, fakeToken, startFakeBackend } from '../../../testkit/fakes/backend.ts'
@@ -53,6 +54,8 @@ function run(
       signal: AbortSignal.timeout(10_000),
       progress: (message) => told.push(message),
       askPerson,
+      retries: new RetriedCalls(systemClock),
+      caller: '',
       onFault: (error) => faults.push(error),
     },
     name,

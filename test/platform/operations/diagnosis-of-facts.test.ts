@@ -107,7 +107,7 @@ it('the newest failed run of a job is a cause: missing command, memory, its outp
   ])
   expect((await afterRun({ command: 'exit 127' })).findings[0]).toMatchObject({
     cause: 'bad-command',
-    summary: expect.stringContaining('Correct the command with update-job-config'),
+    summary: expect.stringContaining('Correct command in jobConfig with update-app-env'),
   })
   const named = await afterRun({ command: 'echo "Error: API_KEY is not set"; exit 1' })
   expect(named.findings[0].summary).not.toContain('request-deploy-storage-key')

@@ -5,6 +5,7 @@ import { operations } from '../../../src/contract/index.ts'
 import { isRead } from '../../../src/contract/operation.ts'
 import { defaultTools } from '../../../src/mcp/policy/default-tools.ts'
 import { defaultToolPolicy } from '../../../src/mcp/policy/tool-policy.ts'
+import { portableInput } from '../../../src/mcp/tools/portable-schema.ts'
 import { publishTools } from '../../../src/mcp/tools/publish.ts'
 import { type ListedTool, listedTools, shownTools } from '../../../src/mcp/tools/published-tool.ts'
 import { inputSchemaOf } from '../../../src/mcp/tools/schema.ts'
@@ -136,6 +137,18 @@ describe('the tool list', () => {
       const { properties = {} } = published.find(({ listed }) => listed.name === tool.name)!.listed
         .inputSchema
       expect(Object.keys(properties).sort(), tool.name).toEqual(taken.sort())
+    }
+  })
+
+  it('publishes of inner objects all keys, or none: then the description names them', () => {
+    for (const tool of tools) {
+      const { inputSchema } = published.find(({ listed }) => listed.name === tool.name)!.listed
+      const whole = nodes(portableInput(inputSchemaOf(tool)))
+      for (const { path, node } of nodes(inputSchema)) {
+        const taken = whole.find((one) => one.path === path)!.node.properties
+        if (path === '' || taken === undefined || node.properties === undefined) continue
+        expect(Object.keys(node.properties), `${tool.name} ${path}`).toEqual(Object.keys(taken))
+      }
     }
   })
 

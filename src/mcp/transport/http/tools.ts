@@ -13,6 +13,7 @@ import { publishTools } from '../../tools/publish.ts'
 import { type ListedTool, listedTools, type PublishedTool, shownTools } from '../../tools/published-tool.ts'
 import { createReadCache } from '../../tools/read-cache.ts'
 import type { ToolResult } from '../../tools/result.ts'
+import { RetriedCalls } from '../../tools/retried-calls.ts'
 import { runTool } from '../../tools/run-tool.ts'
 import { platformInput } from '../../tools/schema.ts'
 import { agentNameOf, type IncomingCall, type McpServerOptions } from '../responses.ts'
@@ -41,11 +42,13 @@ export class HttpTools {
   readonly #options: McpHttpOptions
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #toolPolicy: ToolPolicy
+  readonly #retries: RetriedCalls
   #published: PublishedTool[] | undefined
 
   constructor(options: McpHttpOptions) {
     this.#options = options
     this.#tools = new Map(options.registry.map((tool) => [tool.name, tool]))
+    this.#retries = new RetriedCalls(options.clock)
     this.#toolPolicy = { ...defaultToolPolicy, ...options.toolPolicy }
   }
 
@@ -139,6 +142,8 @@ export class HttpTools {
         toolPolicy,
         client,
         reads: createReadCache(client, clock),
+        retries: this.#retries,
+        caller: caller.token,
         clock,
         signal: call.signal,
         traceparent,
