@@ -147,7 +147,9 @@ describe('the tool list', () => {
       for (const { path, node } of nodes(inputSchema)) {
         const taken = whole.find((one) => one.path === path)!.node.properties
         if (path === '' || taken === undefined || node.properties === undefined) continue
-        expect(Object.keys(node.properties), `${tool.name} ${path}`).toEqual(Object.keys(taken))
+        expect(Object.keys(node.properties as object), `${tool.name} ${path}`).toEqual(
+          Object.keys(taken as object),
+        )
       }
     }
   })
