@@ -29,6 +29,7 @@ const order = [
   'alerts',
   'diagnosis',
   'instances',
+  'domains',
 ]
 
 /** The text of every index, by its path below `root`. */

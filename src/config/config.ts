@@ -5,10 +5,11 @@ import type { PolicyContent } from '../contract/policy.ts'
 import { AppError } from '../errors.ts'
 import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
+import { acmeOf, acmeSettings, type CertificateSettings } from './acme.ts'
 import { readConfigFile } from './file.ts'
-import { addressesOf, gatewaySettings, port, type TlsSetting } from './gateway.ts'
+import { type AddressSettings, addressesOf, gatewaySettings, port } from './gateway.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
-import { type DomainSetting, type RegionSetting, regionsOf } from './regions.ts'
+import { type RegionSetting, regionsOf } from './regions.ts'
 import { settingNamesIn, unknownSettings } from './unknown-settings.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
@@ -23,6 +24,7 @@ const settings = {
   LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
   LONGSHORE_PORT: port.default(4400),
   ...gatewaySettings,
+  ...acmeSettings,
   LONGSHORE_ENGINE: z
     .enum(['auto', 'process', 'docker', 'kubernetes'], {
       error: 'must be auto, process, docker or kubernetes',
@@ -150,7 +152,7 @@ const allSettings = z
 const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
 
 /** All settings, read once and frozen (docs/interface.md#starting-and-configuring). */
-export interface Config {
+export interface Config extends AddressSettings, CertificateSettings {
   /** Absolute path; all state of the embedded installation. */
   readonly home: string
   readonly host: string
@@ -160,9 +162,6 @@ export interface Config {
   readonly gatewayProcesses: number | undefined
   /** The first is the one the ready line names; empty only where others share the database. */
   readonly regions: readonly RegionSetting[]
-  /** Of machine regions, unless the configuration file has others. */
-  readonly domains: DomainSetting
-  readonly tls: TlsSetting | undefined
   /** Where the repositories of apps with a Git host are: `<base>/<gitNamespace>/<gitRepo>.git`. */
   readonly gitBaseUrl: string
   /** The base image of the Dockerfiles that presets generate; it must contain node and npm. */
@@ -237,7 +236,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     gatewayPort: value.LONGSHORE_GATEWAY_PORT,
     gatewayProcesses: value.LONGSHORE_GATEWAY_PROCESSES,
     regions,
-    ...addressesOf(value, workingDir),
+    ...{ ...addressesOf(value, workingDir), ...acmeOf(value, workingDir) },
     gitBaseUrl: value.LONGSHORE_GIT_BASE_URL.replace(/\/+$/, ''),
     nodeImage: value.LONGSHORE_NODE_IMAGE,
     dockerHost: env.DOCKER_HOST || undefined,

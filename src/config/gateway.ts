@@ -36,19 +36,26 @@ export const gatewaySettings = {
     .default([]),
 }
 
-/** The TLS port of the gateway and the files with its certificate. */
+/** The files with the certificate of the platform's own names. */
 export interface TlsSetting {
-  readonly port: number
   /** Absolute paths of PEM files. */
   readonly certificate: string
   readonly key: string
 }
 
-/** The domains of machine regions, and TLS; the latter is undefined without a certificate. */
+export interface AddressSettings {
+  /** Of machine regions, unless the configuration file has others. */
+  readonly domains: DomainSetting
+  /** The gateway's port for TLS. */
+  readonly tlsPort: number
+  /** The certificate of the platform's own names. */
+  readonly tls: TlsSetting | undefined
+}
+
 export function addressesOf(
   value: z.output<z.ZodObject<typeof gatewaySettings>>,
   workingDir: string,
-): { domains: DomainSetting; tls: TlsSetting | undefined } {
+): AddressSettings {
   const { LONGSHORE_TLS_CERTIFICATE: certificate, LONGSHORE_TLS_KEY: key } = value
   return {
     domains: {
@@ -56,11 +63,11 @@ export function addressesOf(
       functionDomain: value.LONGSHORE_FUNCTION_DOMAIN,
       publicPort: value.LONGSHORE_PUBLIC_PORT,
     },
+    tlsPort: value.LONGSHORE_GATEWAY_TLS_PORT,
     tls:
       certificate === undefined || key === undefined
         ? undefined
         : {
-            port: value.LONGSHORE_GATEWAY_TLS_PORT,
             certificate: path.resolve(workingDir, certificate),
             key: path.resolve(workingDir, key),
           },

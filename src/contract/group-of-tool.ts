@@ -77,4 +77,8 @@ export const groupOfTool: Readonly<Record<string, string>> = {
   'diagnose-app-env': 'deploys',
   'get-account-health': 'apps',
   'what-changed': 'deploys',
+  'add-app-env-domain': 'domains',
+  'list-app-env-domains': 'domains',
+  'verify-app-env-domain': 'domains',
+  'remove-app-env-domain': 'domains',
 }

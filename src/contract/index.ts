@@ -13,6 +13,7 @@ import * as contactPoints from './contact-points.ts'
 import * as databases from './databases.ts'
 import * as deployments from './deployments.ts'
 import * as diagnosis from './diagnosis.ts'
+import * as domains from './domains.ts'
 import * as functionProbe from './function-probe.ts'
 import * as instances from './instances.ts'
 import * as invitations from './invitations.ts'
@@ -127,4 +128,9 @@ export const operations: readonly Operation[] = [
   diagnosis.listDiagnosisCauses,
   diagnosis.whatChanged,
   instances.listInstances,
+  domains.addAppEnvDomain,
+  domains.listAppEnvDomains,
+  domains.verifyAppEnvDomain,
+  domains.removeAppEnvDomain,
+  domains.uploadAppEnvCertificate,
 ]

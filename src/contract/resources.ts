@@ -191,6 +191,7 @@ export const resources = {
     auditName: 'secret-request',
     in: 'environment',
   },
+  domain: { noun: 'Domain', idPrefix: 'dom', idFields: [], auditName: 'domain', in: 'environment' },
   restore: { noun: 'Restore', idPrefix: 'rst', idFields: [], auditName: 'restore', in: 'environment' },
 } as const satisfies Record<string, ResourceFacts>
 

@@ -12,6 +12,7 @@ export const toolGroupWords = {
   alerts: 'Alerts and contact points',
   access: 'Members, access and the audit log',
   autonomy: 'Policy and claims',
+  domains: 'Domains and certificates',
 } as const
 
 export type ToolGroup = keyof typeof toolGroupWords

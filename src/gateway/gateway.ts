@@ -85,19 +85,21 @@ class RunningGateway implements Gateway {
       clockScale: options.clockScale,
       requestLog: options.requestLog ?? 'off',
       trustedProxies: options.trustedProxies ?? [],
+      tlsPort: () => this.tlsPort,
       linked: () => this.#control.linked,
       report: (message) => this.#control.send(message),
       elsewhere: (name) => this.#workers.elsewhere(name),
     })
     this.#workers = new WorkerPool({
       processes: options.processes ?? 1,
+      bridgePath: path.join(path.dirname(options.socketPath), 'bridge'),
       command: options.memberCommand ?? [],
       clock: options.clock,
       log: options.log,
       own: {
         take: (news) => this.#serving.take(news),
         serves: (appEnvId) => this.#serving.table.get(appEnvId) !== undefined,
-        accept: (socket, read) => this.#serving.accept(socket, read),
+        accept: (socket, read, peer) => this.#serving.accept(socket, read, peer),
       },
       report: (message) => this.#control.send(message),
     })
@@ -225,7 +227,10 @@ class RunningGateway implements Gateway {
   #take(message: ToGateway): void {
     if (message.type === 'shutdown') this.shutdown('requested by the control plane')
     else if (message.type === 'certificates') void this.#tls?.setCertificates(message.certificates)
-    else if (message.type !== 'hello') this.#workers.take(message)
+    else if (message.type !== 'hello') {
+      if (message.type === 'challenges') void this.#tls?.setChallenges(message.challenges)
+      this.#workers.take(message)
+    }
   }
 }
 

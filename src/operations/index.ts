@@ -66,6 +66,11 @@ import diagnoseAppEnv from './diagnosis/diagnose-app-env.ts'
 import diagnosisCauses from './diagnosis/diagnosis-causes.ts'
 import getAccountHealth from './diagnosis/get-account-health.ts'
 import whatChanged from './diagnosis/what-changed.ts'
+import addAppEnvDomain from './domains/add-app-env-domain.ts'
+import listAppEnvDomains from './domains/list-app-env-domains.ts'
+import removeAppEnvDomain from './domains/remove-app-env-domain.ts'
+import uploadAppEnvCertificate from './domains/upload-app-env-certificate.ts'
+import verifyAppEnvDomain from './domains/verify-app-env-domain.ts'
 import claimAppEnv from './environments/claim-app-env.ts'
 import createAppEnv from './environments/create-app-env.ts'
 import deleteAppEnv from './environments/delete-app-env.ts'
@@ -170,6 +175,11 @@ export const handlers: readonly Handler[] = [
   diagnosisCauses,
   getAccountHealth,
   whatChanged,
+  addAppEnvDomain,
+  listAppEnvDomains,
+  removeAppEnvDomain,
+  uploadAppEnvCertificate,
+  verifyAppEnvDomain,
   claimAppEnv,
   createAppEnv,
   deleteAppEnv,

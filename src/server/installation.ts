@@ -9,6 +9,7 @@ import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
 import type { InstanceFacts } from '../store/membership.ts'
 import { storeProblem } from '../store/open.ts'
+import { domainFacts } from './domains/facts.ts'
 import { factsOf, instancesOf } from './instances/known.ts'
 import type { GatewayKeeper } from './keep-gateway.ts'
 import type { Platform } from './platform.ts'
@@ -69,6 +70,7 @@ export function installationOf(platform: Platform, started: Started): Installati
     databaseAvailability: (name) => platform.databaseAvailability.current(name),
     databaseImageSource: platform.config.databaseImages ?? null,
     defaultAccountSettings: accountSettings.parse({}),
+    domains: domainFacts(platform),
     policy: platform.config.policy,
     clockScale: platform.config.clockScale,
   }

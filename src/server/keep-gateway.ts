@@ -7,7 +7,7 @@ import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { RequestRecorder } from '../regions/machine/request-recorder.ts'
 import { Worker } from '../worker.ts'
 import { buildId, commandLine } from './build-id.ts'
-import { watchCertificateFile } from './certificate-file.ts'
+import { GatewayCertificates } from './domains/gateway-certificates.ts'
 import type { Platform } from './platform.ts'
 import type { Measuring } from './telemetry/measurements.ts'
 
@@ -16,6 +16,7 @@ const gatewayCheckMs = 1_000
 /** Keeps the gateway process of this data directory running, and the link to it. */
 export interface GatewayKeeper {
   link: GatewayLink
+  certificates: GatewayCertificates
   port(): number
   /** Its address on this machine. */
   address(): { host: string; port: number }
@@ -61,16 +62,16 @@ export async function keepGateway(
     failed: (error) => log.error({ err: error }, 'the gateway could not be started; retrying'),
   })
   worker.start()
-  const certificates =
-    config.tls && watchCertificateFile(config.tls, { clock, log }, (all) => link.setCertificates(all))
+  const certificates = new GatewayCertificates(platform, link)
   return {
     link,
+    certificates,
     port: () => first.port,
     address: () => ({ host: reachableHost(first.host), port: first.port }),
     url: () => `http://${urlHost(first.host)}:${first.port}`,
     async close() {
       await worker.stop()
-      await certificates?.stop()
+      await certificates.stop()
       link.close()
       await recorder.settled()
     },
@@ -101,9 +102,8 @@ function optionsOf({ config, home, log, clock }: Platform) {
     clockScale: config.clockScale,
     requestLog: config.requestLog,
     trustedProxies: config.trustedProxies,
-    tlsPort: config.tls?.port ?? null,
-    // A TLS connection cannot move to another process.
-    processes: config.tls ? 1 : (config.gatewayProcesses ?? processesFor(availableParallelism())),
+    tlsPort: config.tlsPort,
+    processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
     build: buildId,
     log,
     clock,

@@ -3,6 +3,7 @@ import { isRead, type Operation, type Policy } from '../../src/contract/operatio
 import type { Backup } from '../../src/domain/backups/backup.ts'
 import { insertBackup } from '../../src/store/repositories/backups.ts'
 import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
+import { sampleCertificate } from '../api/sample-certificate.ts'
 import { sampleInput } from '../api/sample-input.ts'
 import { storedRun } from '../jobs/stored-run.ts'
 import type { RawAnswer } from '../platform/raw-request.ts'
@@ -74,6 +75,13 @@ const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) 
     'decline-invitation': () => ({ invitationId: 'inv_x' }),
     'create-contact-point': () => ({ name: 'x', type: 'email', config: { addresses: ['x@example.com'] } }),
     'create-alert': () => alertBody(''),
+    'add-app-env-domain': () => ({ domain: 'shop.example.com' }),
+    'verify-app-env-domain': (objects, kind) => ({ domain: domainOf(objects[kind]) }),
+    'remove-app-env-domain': (objects, kind) => ({ domain: domainOf(objects[kind]) }),
+    'upload-app-env-certificate': (objects, kind) => ({
+      domain: domainOf(objects[kind]),
+      certificate: sampleCertificate,
+    }),
     'restore-app-env-backup': (objects) => ({ backupId: objects.own.backupId }),
     'propose-plan': (objects, kind) => ({ title: 'x', steps: [variableStep(objects[kind].appEnvId)] }),
     'decide-approval': (objects, kind) => ({ reviewDigest: objects[kind].reviewDigest, decision: 'approve' }),
@@ -152,6 +160,7 @@ export class AccessMatrix {
         exitCode: 0,
       }),
     )
+    await this.send('POST', '/app-env/domain', { appEnvId, domain: domainOf({ appEnvId }) }, token)
     await this.send('PATCH', '/app-env/containers', { appEnvId, containers: 2 }, token)
     const { entries } = await this.send('GET', '/audit', { accountId, objectId: appEnvId, limit: 1 }, token)
     const ids = { accountId, appId, appEnvId, membershipId, contactPointId }
@@ -234,6 +243,10 @@ function doneBackup(backupId: string, appEnvId: string, accountId: string, at: s
     createdAt: at,
     finishedAt: at,
   }
+}
+
+function domainOf({ appEnvId }: Pick<Ids, 'appEnvId'>) {
+  return `${appEnvId.slice(4)}.domains.example`.replaceAll('_', '-')
 }
 
 function variableStep(appEnvId: string) {

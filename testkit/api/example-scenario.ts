@@ -5,6 +5,7 @@ import { makeWorld } from '../mcp/account-world.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 import { untilRead } from '../until.ts'
 import { appScenario, functionScenario, jobScenario, settled } from './environment-scenarios.ts'
+import { sampleCertificate } from './sample-certificate.ts'
 import { inputWithIds } from './sample-input.ts'
 import type { Answer, Call, Json } from './scenario-call.ts'
 
@@ -61,6 +62,7 @@ export async function runScenario(
   await invitationScenario(platform, call)
   await call('explain-policy', { operation: 'delete-app-env', input: { appEnvId: fn } })
   await approvalScenario(platform, call, fn)
+  await domainScenario(call, fn)
   await call('delete-app-env', { appEnvId: fn })
   await call('get-user')
   const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
@@ -96,6 +98,7 @@ function overRest(platform: TestPlatform): NonNullable<ScenarioOptions['send']> 
 }
 
 const takesAway = new Set([
+  'remove-app-env-domain',
   'delete-app',
   'delete-app-env',
   'delete-alert',
@@ -131,6 +134,15 @@ async function approvalScenario({ accountId }: TestPlatform, call: Call, appEnvI
   await call('get-approval', { approvalId })
   const second = await call('propose-plan', plan('hello'))
   await call('withdraw-approval', { approvalId: second.approvalId })
+}
+
+async function domainScenario(call: Call, appEnvId: string): Promise<void> {
+  const domain = 'shop.example.com'
+  await call('add-app-env-domain', { appEnvId, domain })
+  await call('list-app-env-domains', { appEnvId })
+  await call('verify-app-env-domain', { appEnvId, domain })
+  await call('upload-app-env-certificate', { appEnvId, domain, certificate: sampleCertificate })
+  await call('remove-app-env-domain', { appEnvId, domain })
 }
 
 async function databaseScenario(platform: TestPlatform, call: Call): Promise<void> {

@@ -1,3 +1,4 @@
+import { sampleCertificate } from '../api/sample-certificate.ts'
 import type { TestPlatform, TestUser } from '../platform/test-platform.ts'
 
 type Input = Record<string, unknown>
@@ -19,6 +20,7 @@ export interface World {
   spareToken: string
   /** That wait for a decision. */
   approvals: { approvalId: string; reviewDigest: string }[]
+  domains: { appEnvId: string; domain: string }[]
   uploads: { uploadId: string; appEnvId: string }[]
   entries: string[]
   count: number
@@ -43,6 +45,13 @@ const named =
   (world) => {
     const id = world.pick(from(world))
     return id === undefined ? null : { [field]: id, ...input(world) }
+  }
+
+const onDomain =
+  (input: Input = {}): MakeInput =>
+  ({ domains, pick }) => {
+    const domain = pick(domains)
+    return domain ? { ...domain, ...input } : null
   }
 
 const every = ['CUSTOM', 'FUNCTION', 'JOB', 'POSTGRESQL']
@@ -120,6 +129,10 @@ export const calls: Record<string, MakeInput> = {
   'delete-app-env': (world) => (world.environments.length < 8 ? null : on(every)(world)),
   'apply-app-env-changes': on(every),
   'discard-app-env-changes': on(every),
+  'add-app-env-domain': on(['CUSTOM', 'FUNCTION'], ({ count }) => ({ domain: `d${count}.domains.example` })),
+  'verify-app-env-domain': onDomain(),
+  'remove-app-env-domain': onDomain(),
+  'upload-app-env-certificate': onDomain({ certificate: sampleCertificate }),
   'claim-app-env': on(every, () => ({ intent: 'a repair' })),
   'release-app-env': on(every),
   'stop-app-env': on(every),

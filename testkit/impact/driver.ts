@@ -197,8 +197,10 @@ async function objectsOf(tx: Tx, { accountId }: TestPlatform) {
     await tx.selectFrom('job_runs').select('job_run_id as id').execute(),
   ].map((found) => found.map(({ id }) => id))
   const plans = await tx.selectFrom('approvals').select('record').where('status', '=', 'pending').execute()
+  const domains = await tx.selectFrom('domains').select(['domain', 'app_env_id']).execute()
   return {
     apps,
+    domains: domains.map((row) => ({ appEnvId: row.app_env_id, domain: row.domain })),
     approvals: plans.map(({ record }) => {
       const { approvalId, reviewDigest } = JSON.parse(record)
       return { approvalId, reviewDigest }

@@ -54,6 +54,10 @@ export function testInstallation(
     databaseAvailability: (name) => availability()?.current(name) ?? new Map(),
     databaseImageSource: null,
     defaultAccountSettings: accountSettings.parse({}),
+    domains: {
+      ownNames: () => ({ domains: ['app.localhost', 'fn.localhost'], host: null }),
+      ...{ addresses: ['127.0.0.1'], orders: false, setsTxtRecords: false },
+    },
     policy: platform.options.policy ?? null,
     clockScale,
   }

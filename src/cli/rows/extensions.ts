@@ -8,6 +8,7 @@ import { alertListExtension } from '../alerts/list.ts'
 import { backupListExtension, newBackupExtension } from '../backup.ts'
 import type { Options } from '../command.ts'
 import { UsageError } from '../command-io.ts'
+import { addDomainExtension, domainLines, uploadCertificateExtension } from '../domains.ts'
 import { envLines } from '../env-lines.ts'
 import { healthReport } from '../health-report.ts'
 import { printable } from '../progress.ts'
@@ -50,6 +51,9 @@ const extensions: Readonly<Record<string, RowExtension>> = {
   'test-contact-point': testPointExtension,
   'list-app-env-backups': backupListExtension,
   'create-app-env-backup': newBackupExtension,
+  'add-app-env-domain': addDomainExtension,
+  'list-app-env-domains': { render: domainLines },
+  'upload-app-env-certificate': uploadCertificateExtension,
   'create-user-token': newTokenExtension,
   'list-job-runs': { render: runLines },
   'get-job-run': { render: runDetails },

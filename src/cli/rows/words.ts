@@ -7,6 +7,7 @@ import { printable } from '../progress.ts'
 const nouns: Readonly<Record<string, string>> = {
   'app-env': 'envs',
   'app-env-backup': 'backup',
+  'app-env-domain': 'domains',
   'job-run': 'jobs',
   'user-token': 'token',
   user: 'user',
@@ -46,6 +47,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'update-member-env-access': 'members set-access',
   'rotate-user-token': 'token rotate',
   'undo-change': 'audit undo',
+  'upload-app-env-certificate': 'domains upload-certificate',
 }
 
 /**

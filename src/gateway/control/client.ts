@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../clock.ts'
 import { JsonLines, jsonLine } from '../../json-lines.ts'
 import type { Log } from '../../log.ts'
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
-import type { Certificate, FromGateway, Route, ToGateway } from './protocol.ts'
+import type { Certificate, Challenge, FromGateway, Route, ToGateway } from './protocol.ts'
 import type { RequestBatch } from './request-record.ts'
 
 export type GatewayHello = Extract<FromGateway, { type: 'hello' }>
@@ -51,6 +51,7 @@ export class GatewayLink {
   #knowsAll = false
   /** Null until they are set: the gateway then keeps its own. */
   #certificates: readonly Certificate[] | null = null
+  #challenges: readonly Challenge[] | null = null
   #socket: Socket | null = null
   #up = false
   #retryMs = firstRetryMs
@@ -97,6 +98,12 @@ export class GatewayLink {
     this.#send({ type: 'certificates', certificates: [...certificates] })
   }
 
+  /** Sets the complete list of challenges. */
+  setChallenges(challenges: readonly Challenge[]): void {
+    this.#challenges = challenges
+    this.#send({ type: 'challenges', challenges: [...challenges] })
+  }
+
   /** Makes the gateway drain and exit. */
   shutdown(): void {
     this.#send({ type: 'shutdown' })
@@ -138,6 +145,7 @@ export class GatewayLink {
         this.#retryMs = firstRetryMs
         on.hello?.(message)
         if (this.#certificates) this.setCertificates(this.#certificates)
+        if (this.#challenges) this.setChallenges(this.#challenges)
         if (this.#knowsAll) this.#send({ type: 'routes', routes: [...this.#routes.values()] })
         on.up?.()
         return

@@ -27,6 +27,8 @@ export interface Route {
   host?: string
   /** Further names, which belong to this environment alone. */
   domains?: string[]
+  /** Those of `domains` that have a certificate, and how they use it. */
+  secure?: Record<string, Security>
   /** `stopped`: 503 without a cold start. */
   state: 'serving' | 'stopped'
   /** Why no version ever served: the reason of the failed first deployment. */
@@ -38,6 +40,13 @@ export interface Route {
   problem?: string
   /** Functions only: the applied settings (2.4). */
   scaling: FunctionScaling | null
+}
+
+export interface Security {
+  /** Requests by http are sent to https. */
+  redirect: boolean
+  /** Responses make browsers use https only. */
+  hsts: boolean
 }
 
 /** The host names of an environment: first the one below a shared domain. */
@@ -65,6 +74,13 @@ export interface Certificate {
   key: string
 }
 
+/** What a certificate authority wants to see under a domain, as proof that the order comes from here. */
+export type Challenge = { domain: string } & (
+  | { type: 'http-01'; token: string; keyAuthorization: string }
+  /** The certificate for handshakes with ALPN `acme-tls/1`. */
+  | { type: 'tls-alpn-01'; chain: string; key: string }
+)
+
 export type ToGateway =
   /**
    * First line after connecting. A gateway of another build sends `hello`, then drains and exits. With `probe` it
@@ -80,6 +96,8 @@ export type ToGateway =
   | { type: 'start-failed'; appEnvId: string; message: string }
   /** The complete list of certificates. */
   | { type: 'certificates'; certificates: Certificate[] }
+  /** The complete list of challenges. */
+  | { type: 'challenges'; challenges: Challenge[] }
   /** Drain, then exit. */
   | { type: 'shutdown' }
 

@@ -1,4 +1,5 @@
 import type { RequestScheduler } from '../routing/request-scheduler.ts'
+import { challengeReply, redirectToTls } from './domain-replies.ts'
 import { pageIdOf } from './error-page.ts'
 import { answerTo, type LocalReply } from './local-reply.ts'
 import { ProxiedRequest } from './proxied-request.ts'
@@ -6,8 +7,19 @@ import { refusedRequest } from './request-account.ts'
 import type { RequestClient } from './request-client.ts'
 import type { RequestHead } from './request-head.ts'
 
+/** The gateway's own reply to a request; null: pass it on. */
+export function replyInstead(
+  client: RequestClient,
+  environment: RequestScheduler | undefined,
+  head: RequestHead,
+): LocalReply | null {
+  const own = challengeReply(client, head)
+  if (own || !environment) return own
+  return redirectToTls(client, environment, head) ?? shedRequest(client, environment, head)
+}
+
 /** The reply for a request that the environment refuses because of overload, counted and logged; null: admit it. */
-export function shedRequest(
+function shedRequest(
   client: RequestClient,
   environment: RequestScheduler,
   head: RequestHead,

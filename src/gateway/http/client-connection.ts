@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
-import { admitRequest, shedRequest } from './admission.ts'
+import { admitRequest, replyInstead } from './admission.ts'
 import { BadChunk } from './chunk-scanner.ts'
 import { ClientDeadline } from './client-deadline.ts'
-import { handOffConnection } from './connection-handle.ts'
+import { handOffConnection, listenTo, resetConnection } from './connection-handle.ts'
 import { pageIdOf } from './error-page.ts'
 import type { Peer } from './forwarding.ts'
 import { answers, type LocalReply, renderResult } from './local-reply.ts'
@@ -34,6 +34,8 @@ export class ClientConnection implements RequestClient {
   readonly #deadline: ClientDeadline
   #body: RequestBody | null = null
   readonly #heads = new RequestHeadReader()
+  /** Another process takes over the connection, while this one goes on to carry it. */
+  readonly #leave: () => void
 
   constructor(socket: Socket, context: ProxyContext, peer: Peer) {
     this.socket = socket
@@ -41,11 +43,12 @@ export class ClientConnection implements RequestClient {
     this.peer = peer
     this.#deadline = new ClientDeadline(context.clock)
     context.connections.add(this)
-    socket.on('data', (piece: Buffer) => this.#read(piece))
-    socket.on('drain', () => this.#exchange?.clientDrained())
-    socket.on('end', () => this.#ended())
-    socket.on('error', () => {})
-    socket.on('close', () => this.#closed())
+    this.#leave = listenTo(socket, {
+      data: (piece) => this.#read(piece),
+      drain: () => this.#exchange?.clientDrained(),
+      end: () => this.#ended(),
+      close: () => this.#closed(),
+    })
   }
 
   /** Continues with the bytes that another process has read from this connection. */
@@ -88,9 +91,8 @@ export class ClientConnection implements RequestClient {
 
   answer(answer: LocalReply, head: RequestHead | null): void {
     const keep = head?.keepAlive === true && this.#mode === 'answer' && !this.context.draining
-    const close = !keep
     const pageId = head && pageIdOf(head)
-    this.socket.write(renderResult(answer, { close, withBody: head?.method !== 'HEAD', pageId }))
+    this.socket.write(renderResult(answer, { close: !keep, withBody: head?.method !== 'HEAD', pageId }))
     this.requestDone(keep)
   }
 
@@ -168,11 +170,8 @@ export class ClientConnection implements RequestClient {
   }
 
   #sweepUnread(nowMs: number): void {
-    if (this.#deadline.isUnread(this.socket, nowMs)) {
-      // A reset frees the buffers of the system. After a normal close, a response without a length would look complete.
-      if ('encrypted' in this.socket) this.socket.destroy()
-      else this.socket.resetAndDestroy()
-    } else if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard') {
+    if (this.#deadline.isUnread(this.socket, nowMs)) resetConnection(this.socket)
+    else if (this.#mode === 'closing' || this.#mode === 'passing' || this.#mode === 'discard') {
       this.#deadline.lingerAfterWrites(nowMs)
     }
   }
@@ -225,15 +224,15 @@ export class ClientConnection implements RequestClient {
     this.#mode = this.#body ? 'body' : 'answer'
     const { table } = this.context
     const environment = table.find(head.host)
+    const reply = replyInstead(this, environment, head)
+    if (reply) {
+      this.answer(reply, head)
+      return
+    }
     if (!environment) {
       const handOff = this.context.elsewhere(head.host)
       if (handOff) this.#pass(handOff, data.subarray(start))
       else this.answer(table.heard ? answers.unknownHost : answers.notReady, head)
-      return
-    }
-    const refusal = shedRequest(this, environment, head)
-    if (refusal) {
-      this.answer(refusal, head)
       return
     }
     this.#deadline.body()
@@ -246,7 +245,7 @@ export class ClientConnection implements RequestClient {
     this.#mode = 'passing'
     this.#ahead.replace(null)
     this.#deadline.head()
-    handOffConnection(this.socket, handOff, read)
+    handOffConnection(this.socket, () => handOff(this.socket, read, this.peer), this.#leave)
   }
 
   #readBody(data: Buffer): void {

@@ -15,15 +15,47 @@ function stopReading(socket: Socket): void {
   handleOf(socket)?.readStop()
 }
 
-/** Hands a connection to another process, together with the bytes already `read` from it. */
-export function handOffConnection(
-  socket: Socket,
-  handOff: (socket: Socket, read: Buffer) => void,
-  read: Buffer,
-): void {
+interface Listeners {
+  data(piece: Buffer): void
+  drain(): void
+  end(): void
+  close(): void
+}
+
+/** Listens until the returned function is called, which counts as `close`; errors are followed by one. */
+export function listenTo(socket: Socket, listeners: Listeners): () => void {
+  const all = Object.entries({ ...listeners, error: () => {} })
+  for (const [event, listener] of all) socket.on(event, listener)
+  return () => {
+    for (const [event, listener] of all) if (event !== 'error') socket.off(event, listener)
+    listeners.close()
+  }
+}
+
+/**
+ * A reset frees the buffers of the system. After a normal close, a response without a length would look complete; with
+ * TLS the client can tell.
+ */
+export function resetConnection(socket: Socket): void {
+  if (isSendable(socket)) socket.resetAndDestroy()
+  else socket.destroy()
+}
+
+/** Whether another process can take the connection itself; one with TLS it cannot. */
+export function isSendable(socket: Socket): boolean {
+  return !('encrypted' in socket)
+}
+
+/** Hands a connection to another process. `leave`: called if this process goes on to carry it. */
+export function handOffConnection(socket: Socket, handOff: () => void, leave: () => void): void {
+  if (!isSendable(socket)) {
+    leave()
+    handOff()
+    return
+  }
   stopReading(socket)
   const pass = () => {
-    if (!socket.destroyed) handOff(socket, read)
+    if (!socket.destroyed) handOff()
   }
   // Sends the end of the last response before another process writes.
   if (socket.writableLength === 0) pass()

@@ -14,6 +14,8 @@ interface Forwarding {
   /** The header lines for the container, each ending in CRLF. */
   lines: string
   clientAddress: string
+  /** The client uses TLS, here or at a trusted proxy. */
+  isSecure: boolean
 }
 
 /**
@@ -42,7 +44,7 @@ export function forwardingOf(head: RequestHead, peer: Peer, trusted: TrustedProx
   }
   const prefix = matching(sent['x-forwarded-prefix'], /^\/[!-+\--~]{0,1000}$/)
   if (prefix !== null) lines += `x-forwarded-prefix: ${prefix}\r\n`
-  block.forwarded = { lines, clientAddress }
+  block.forwarded = { lines, clientAddress, isSecure: /s$/i.test(proto) }
   return block.forwarded
 }
 

@@ -9,6 +9,10 @@ export interface LocalReply {
   details: string
   /** Seconds after which a retry may succeed. */
   retryAfter?: number
+  /** The header `location`. */
+  location?: string
+  /** The body as plain text, in place of `{error, details}`. */
+  text?: string
   /** For the request log: what exactly was wrong. */
   cause?: string
 }
@@ -154,6 +158,7 @@ const pageType =
 
 function answerText(answer: LocalReply, options: ReplyOptions): string {
   const { pageId } = options
+  if (answer.text !== undefined) return plainText(answer, answer.text, options)
   const body =
     pageId === null
       ? JSON.stringify({ error: answer.error, details: answer.details })
@@ -163,5 +168,18 @@ function answerText(answer: LocalReply, options: ReplyOptions): string {
     `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n` +
     `${pageId === null ? jsonType : pageType}content-length: ${Buffer.byteLength(body)}\r\n` +
     `${retry}connection: ${options.close ? 'close' : 'keep-alive'}\r\n\r\n${options.withBody ? body : ''}`
+  )
+}
+
+function plainText(
+  { status, location }: LocalReply,
+  body: string,
+  { close, withBody }: ReplyOptions,
+): string {
+  const to = location === undefined ? '' : `location: ${location}\r\n`
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${to}` +
+    `content-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+    `connection: ${close ? 'close' : 'keep-alive'}\r\n\r\n${withBody ? body : ''}`
   )
 }

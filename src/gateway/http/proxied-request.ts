@@ -44,7 +44,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
     this.#environment = environment
     this.#account = new RequestAccount(client, head, environment, nowMs)
     this.#deadlines = new RequestDeadlines(environment, client.requestComplete, nowMs)
-    this.#response = new UpstreamResponse(client, head, environment.hosts[0])
+    this.#response = new UpstreamResponse(client, head, environment)
   }
 
   // --- the slot

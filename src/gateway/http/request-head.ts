@@ -33,7 +33,7 @@ export interface HeaderBlock {
   acceptsHtml: boolean
   /** What the client says about forwarding, and what the container gets instead, once that is known. */
   forwarding: ForwardingHeaders
-  forwarded: { lines: string; clientAddress: string } | null
+  forwarded: { lines: string; clientAddress: string; isSecure: boolean } | null
   /** The valid `traceparent`; null if it is not valid, undefined if there is none. */
   traceparent: string | null | undefined
   /** The `tracestate` lines, each ending in CRLF: they mean nothing without a valid `traceparent`. */

@@ -1,5 +1,7 @@
+import type { RequestScheduler } from '../routing/request-scheduler.ts'
 import { bareHost } from '../routing/route-table.ts'
 import { BadChunk } from './chunk-scanner.ts'
+import { sendsHsts } from './domain-replies.ts'
 import { hostOnlyCookies } from './host-only-cookies.ts'
 import type { RequestClient } from './request-client.ts'
 import type { RequestHead } from './request-head.ts'
@@ -13,7 +15,7 @@ type ResponseProgress = 'more' | 'slow' | 'complete' | 'upgrades' | 'bad'
 export class UpstreamResponse {
   readonly #client: RequestClient
   readonly #request: RequestHead
-  readonly #sharedHost: string | undefined
+  readonly #environment: RequestScheduler
   readonly #reader = new ResponseHeadReader()
   #relay: ResponseRelay | null = null
   #head: ResponseHead | null = null
@@ -22,11 +24,10 @@ export class UpstreamResponse {
   /** Bytes after the head of a response that upgrades the connection. */
   early: Buffer | null = null
 
-  /** `sharedHost`: the host below a domain with other environments, whose responses set cookies for it alone. */
-  constructor(client: RequestClient, request: RequestHead, sharedHost: string | undefined) {
+  constructor(client: RequestClient, request: RequestHead, environment: RequestScheduler) {
     this.#client = client
     this.#request = request
-    this.#sharedHost = sharedHost
+    this.#environment = environment
   }
 
   /** A part of the response has arrived. */
@@ -97,14 +98,17 @@ export class UpstreamResponse {
     this.#client.socket.write(`HTTP/1.1 ${head.statusText}\r\n${head.headers}\r\n`, 'latin1')
   }
 
+  /** Under the host below a domain with other environments, cookies are for that host alone. */
   #limitCookies(head: ResponseHead): void {
     const host = bareHost(this.#request.host)
-    if (head.cookieDomain && host === this.#sharedHost) head.headers = hostOnlyCookies(head.headers, host)
+    if (head.cookieDomain && host === this.#environment.hosts[0])
+      head.headers = hostOnlyCookies(head.headers, host)
   }
 
   #start({ head, data, text, offset }: ArrivedHead): ResponseProgress {
     // Announce a close in the head: otherwise the client sends its next request into the closing connection.
     const keep = this.#request.keepAlive && !this.#client.context.draining && this.#client.keepable
+    if (sendsHsts(this.#client, this.#environment, this.#request)) head.headers = withHsts(head.headers)
     const relay = new ResponseRelay(this.#client.socket, this.#request, head, keep)
     this.#relay = relay
     if (relay.sendWhole(data, text, offset)) return 'complete'
@@ -117,4 +121,9 @@ export class UpstreamResponse {
     if (relay.done) return 'complete'
     return room ? 'more' : 'slow'
   }
+}
+
+function withHsts(headers: string): string {
+  const own = /^strict-transport-security:/im.test(headers)
+  return own ? headers : `${headers}strict-transport-security: max-age=31536000\r\n`
 }

@@ -1,5 +1,5 @@
 import type { TrafficSample } from '../../metrics/traffic-sample.ts'
-import { type FunctionScaling, hostsOf, type Route } from '../control/protocol.ts'
+import { type FunctionScaling, hostsOf, type Route, type Security } from '../control/protocol.ts'
 import type { Backend } from './backend.ts'
 import { BackendSet, type EnvironmentHost } from './backend-set.ts'
 import { FunctionScaler } from './function-scaler.ts'
@@ -26,6 +26,8 @@ export class RequestScheduler {
   readonly kind: 'app' | 'function'
   /** Its host names: first the one below a domain that it shares with other environments. */
   hosts: readonly string[] = []
+  /** How its domains with a certificate use it; null without such a domain. */
+  secure: ReadonlyMap<string, Security> | null = null
   scaling: FunctionScaling
   readonly #host: EnvironmentHost
   #state: Route['state']
@@ -73,6 +75,7 @@ export class RequestScheduler {
   /** Applies a route from the control plane. Requests in flight stay with their containers. */
   update(route: Route): void {
     this.hosts = hostsOf(route)
+    this.secure = route.secure ? new Map(Object.entries(route.secure)) : null
     this.scaling = route.scaling ?? defaultScaling
     this.#state = route.state
     this.#problem = route.problem

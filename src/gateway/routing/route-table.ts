@@ -16,7 +16,7 @@ export class RouteTable {
 
   /** The environment of a Host header; its kind is part of the name. */
   find(host: string): RequestScheduler | undefined {
-    return this.#byHost.get(bareHost(host))
+    return findByHost(this.#byHost, host)
   }
 
   get(appEnvId: string): RequestScheduler | undefined {
@@ -65,6 +65,12 @@ export class RouteTable {
       if (this.#byHost.get(name) === environment) this.#byHost.delete(name)
     }
   }
+}
+
+/** The value of a Host header's name, or of the wildcard that stands for its first label. */
+export function findByHost<T>(byHost: ReadonlyMap<string, T>, host: string): T | undefined {
+  const name = bareHost(host)
+  return byHost.get(name) ?? byHost.get(`*${name.slice(name.indexOf('.'))}`)
 }
 
 /** The name in a Host header, without port and final dot. */

@@ -1,11 +1,13 @@
 import { constants, randomBytes } from 'node:crypto'
+import { createServer as createPlainServer, type Server as PlainServer, type Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket } from 'node:tls'
 import { type Clock, every } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { mostClients } from '../../open-files.ts'
-import type { Certificate } from '../control/protocol.ts'
+import type { Certificate, Challenge } from '../control/protocol.ts'
 import { bindPort } from '../workers/bind-port.ts'
 import { Certificates } from './certificates.ts'
+import { asksForChallenge, readHello } from './client-hello.ts'
 
 interface TlsListenerOptions {
   host: string
@@ -32,32 +34,69 @@ const ciphers = [
   'ECDHE-ECDSA-CHACHA20-POLY1305',
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
+const common = {
+  ciphers,
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  handshakeTimeout: handshakeMs,
+  // Half-open, as on the other port.
+  allowHalfOpen: true,
+} as const
 
 /** The TLS port: opens with the first certificate, and chooses the certificate by the name in the handshake. */
 export class TlsListener {
   readonly #options: TlsListenerOptions
-  readonly #certificates = new Certificates()
-  #server: Server | null = null
+  readonly #certificates: Certificates
+  /** Those of TLS-ALPN-01, which only certificate authorities ask for. */
+  readonly #challenges: Certificates
+  readonly #clients: Server
+  readonly #authorities: Server
+  #port: PlainServer | null = null
   #opening: Promise<void> | null = null
   #cancelRotation = () => {}
   #closed = false
 
   constructor(options: TlsListenerOptions) {
     this.#options = options
+    const report = ({ names, problem }: { names: readonly string[]; problem: string }) =>
+      options.log.error({ names, problem }, 'a certificate cannot be used; keeping the one before')
+    this.#certificates = new Certificates(report)
+    this.#challenges = new Certificates(report)
+    this.#clients = tlsServer(this.#certificates, ['http/1.1'])
+    this.#clients.on('secureConnection', options.accept)
+    this.#authorities = tlsServer(this.#challenges, ['acme-tls/1'])
+    this.#authorities.on('secureConnection', (socket) => socket.end())
   }
 
   /** The port; null while it is closed. */
   get port(): number | null {
-    const address = this.#server?.listening ? this.#server.address() : null
+    const address = this.#port?.listening ? this.#port.address() : null
     return typeof address === 'object' && address ? address.port : null
   }
 
   /** New connections get these certificates; open ones go on. */
-  async setCertificates(certificates: readonly Certificate[]): Promise<void> {
-    for (const { names, problem } of this.#certificates.replaceAll(certificates)) {
-      this.#options.log.error({ names, problem }, 'a certificate cannot be used; keeping the one before')
-    }
-    if (this.#certificates.isEmpty || this.#closed) return
+  setCertificates(certificates: readonly Certificate[]): Promise<void> {
+    this.#certificates.replaceAll(certificates)
+    return this.#openOnce()
+  }
+
+  setChallenges(challenges: readonly Challenge[]): Promise<void> {
+    this.#challenges.replaceAll(
+      challenges.flatMap((one) => (one.type === 'tls-alpn-01' ? [{ ...one, names: [one.domain] }] : [])),
+    )
+    return this.#openOnce()
+  }
+
+  /** Stops accepting. */
+  close(): void {
+    this.#closed = true
+    this.#cancelRotation()
+    this.#port?.close()
+  }
+
+  async #openOnce(): Promise<void> {
+    if ((this.#certificates.isEmpty && this.#challenges.isEmpty) || this.#closed) return
     this.#opening ??= this.#open().catch((error) => {
       this.#opening = null
       this.#options.log.error(
@@ -68,38 +107,39 @@ export class TlsListener {
     await this.#opening
   }
 
-  /** Stops accepting; resolves when the port is free. */
-  close(): void {
-    this.#closed = true
-    this.#cancelRotation()
-    this.#server?.close()
+  async #open(): Promise<void> {
+    const { clock, log } = this.#options
+    const port = createPlainServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))
+    port.maxConnections = mostClients()
+    port.on('error', (error) => log.error({ err: error }, 'TLS listener failed'))
+    this.#port = port
+    await bindPort(port, this.#options)
+    this.#cancelRotation = every(clock, ticketKeyMs, () => this.#clients.setTicketKeys(randomBytes(48)))
+    if (this.#closed) this.close()
   }
 
-  async #open(): Promise<void> {
-    const { clock, log, accept } = this.#options
-    const server = createServer({
-      ALPNProtocols: ['http/1.1'],
-      SNICallback: (name, done) => {
-        const context = this.#certificates.find(name.toLowerCase())
-        if (context) done(null, context)
-        else done(new Error('there is no certificate for this name'))
-      },
-      ciphers,
-      minVersion: 'TLSv1.2',
-      honorCipherOrder: true,
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-      handshakeTimeout: handshakeMs,
-      noDelay: true,
-      // Half-open, as on the other port.
-      allowHalfOpen: true,
+  #accept(socket: Socket): void {
+    if (this.#challenges.isEmpty) {
+      this.#clients.emit('connection', socket)
+      return
+    }
+    readHello(socket, this.#options.clock, (hello) => {
+      const server = asksForChallenge(hello) ? this.#authorities : this.#clients
+      server.emit('connection', socket)
     })
-    server.maxConnections = mostClients()
-    server.on('secureConnection', accept)
-    server.on('tlsClientError', (_error, socket) => socket.destroy())
-    server.on('error', (error) => log.error({ err: error }, 'TLS listener failed'))
-    this.#cancelRotation = every(clock, ticketKeyMs, () => server.setTicketKeys(randomBytes(48)))
-    this.#server = server
-    await bindPort(server, this.#options)
-    if (this.#closed) server.close()
   }
+}
+
+function tlsServer(certificates: Certificates, protocols: string[]): Server {
+  const server = createServer({
+    ...common,
+    ALPNProtocols: protocols,
+    SNICallback: (name, done) => {
+      const context = certificates.find(name.toLowerCase())
+      if (context) done(null, context)
+      else done(new Error('there is no certificate for this name'))
+    },
+  })
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  return server
 }

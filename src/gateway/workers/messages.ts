@@ -1,4 +1,5 @@
 import type { FromGateway } from '../control/protocol.ts'
+import type { Peer } from '../http/forwarding.ts'
 import type { EnvironmentNews } from './proxy-server.ts'
 
 /**
@@ -10,7 +11,7 @@ export type ToMember =
   /** Whether a control plane is connected. */
   | { type: 'linked'; linked: boolean }
   /** Sent with a connection; `read` is the part of its next request that has been read. */
-  | { type: 'connection'; read: Uint8Array }
+  | { type: 'connection'; read: Uint8Array; peer: Peer }
   /** From now on every response closes its connection. */
   | { type: 'drain' }
   /** No more connections will follow: exit after the last one. */
@@ -21,7 +22,7 @@ export type FromMember =
   /** Forwarded to the control plane. */
   | Exclude<FromGateway, { type: 'hello' }>
   /** Sent with a connection that requests a host this worker does not serve. */
-  | { type: 'connection'; read: Uint8Array }
+  | { type: 'connection'; read: Uint8Array; peer: Peer }
 
 /** The process of `count` that serves an environment: a stable mapping, so that no environment moves. */
 export function ownerOf(appEnvId: string, count: number): number {

@@ -6,6 +6,7 @@ import { plainAddress, TrustedProxies } from '../../trusted-proxies.ts'
 import type { FromGateway, Route, ToGateway } from '../control/protocol.ts'
 import type { RequestBatch, RequestLogMode } from '../control/request-record.ts'
 import { ClientConnection } from '../http/client-connection.ts'
+import { challengeAnswers } from '../http/domain-replies.ts'
 import type { Peer } from '../http/forwarding.ts'
 import type { Handoff, ProxyContext } from '../http/proxy-context.ts'
 import type { EnvironmentHost } from '../routing/backend-set.ts'
@@ -18,6 +19,8 @@ interface ProxyServerOptions {
   requestLog?: RequestLogMode
   /** Default: none. */
   trustedProxies?: readonly string[]
+  /** Null while it is closed. */
+  tlsPort?(): number | null
   /** Whether a control plane is connected. */
   linked(): boolean
   report(message: FromGateway): void
@@ -28,7 +31,10 @@ interface ProxyServerOptions {
 }
 
 /** Updates from the control plane about environments. */
-export type EnvironmentNews = Extract<ToGateway, { type: 'routes' | 'route' | 'route-gone' | 'start-failed' }>
+export type EnvironmentNews = Extract<
+  ToGateway,
+  { type: 'routes' | 'route' | 'route-gone' | 'start-failed' | 'challenges' }
+>
 
 const sweepMs = 100
 const trafficMs = 1_000
@@ -62,10 +68,14 @@ export class ProxyServer {
     }
     this.table = new RouteTable(host)
     this.#context = {
+      get tlsPort() {
+        return options.tlsPort?.() ?? null
+      },
       clock: options.clock,
       table: this.table,
       connections: new Set(),
       draining: false,
+      challenges: new Map(),
       trusted: new TrustedProxies(options.trustedProxies),
       elsewhere: (name) => options.elsewhere?.(name) ?? null,
     }
@@ -103,6 +113,9 @@ export class ProxyServer {
         return
       case 'start-failed':
         this.table.get(news.appEnvId)?.startFailed(news.message)
+        return
+      case 'challenges':
+        this.#context.challenges = challengeAnswers(news.challenges)
         return
     }
   }

@@ -2,16 +2,20 @@ import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { type Clock, sleep } from '../../clock.ts'
 import type { Log } from '../../log.ts'
-import { hostsOf, type Route } from '../control/protocol.ts'
-import { received, sendable } from '../http/connection-handle.ts'
+import { type Challenge, hostsOf, type Route } from '../control/protocol.ts'
+import { isSendable, received, sendable } from '../http/connection-handle.ts'
+import type { Peer } from '../http/forwarding.ts'
 import type { Handoff } from '../http/proxy-context.ts'
-import { bareHost } from '../routing/route-table.ts'
+import { findByHost } from '../routing/route-table.ts'
+import { Bridge } from './bridge.ts'
 import { type FromMember, ownerOf, type ToMember } from './messages.ts'
 import type { EnvironmentNews } from './proxy-server.ts'
 
 interface WorkerPoolOptions {
   /** Number of gateway processes, including this one. */
   processes: number
+  /** A free path for a Unix socket. */
+  bridgePath: string
   /** Script and arguments that run `worker`. */
   command: readonly string[]
   clock: Clock
@@ -20,7 +24,7 @@ interface WorkerPoolOptions {
   own: {
     take(news: EnvironmentNews): void
     serves(appEnvId: string): boolean
-    accept(socket: Socket, read: Buffer): void
+    accept(socket: Socket, read: Buffer, peer: Peer): void
   }
   /** Forwards a worker's message to the control plane. */
   report(message: Exclude<FromMember, { type: 'ready' | 'connection' }>): void
@@ -48,15 +52,18 @@ const leaveGraceMs = 2_000
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #members: Member[]
+  readonly #bridge: Bridge
   /** The environments of the workers. */
   readonly #routes = new Map<string, { route: Route; member: Member }>()
   readonly #byHost = new Map<string, string>()
+  #challenges: Challenge[] = []
   #linked = false
   #leaving = false
   #onGone: () => void = () => {}
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
+    this.#bridge = new Bridge(options.bridgePath)
     this.#members = Array.from({ length: options.processes - 1 }, (_, index) => {
       return { index: index + 1, child: null, ready: false, restartMs: firstRestartMs }
     })
@@ -83,6 +90,11 @@ export class WorkerPool {
       case 'route':
         this.#put(news.route)
         return
+      case 'challenges':
+        this.#challenges = news.challenges
+        this.#options.own.take(news)
+        for (const member of this.#members) this.#send(member, news)
+        return
       default: {
         const owned = this.#routes.get(news.appEnvId)
         if (owned) this.#send(owned.member, news)
@@ -94,9 +106,9 @@ export class WorkerPool {
 
   /** The handoff for a connection with this host; null if no worker serves it. */
   elsewhere(host: string): Handoff | null {
-    const appEnvId = this.#byHost.get(bareHost(host))
+    const appEnvId = findByHost(this.#byHost, host)
     const member = appEnvId === undefined ? undefined : this.#routes.get(appEnvId)?.member
-    return member ? (socket, read) => this.#pass(member, socket, read) : null
+    return member ? (socket, read, peer) => this.#pass(member, socket, read, peer) : null
   }
 
   drain(): void {
@@ -107,13 +119,14 @@ export class WorkerPool {
   /** Sends no more connections; resolves when the workers have exited, at the latest after `drainMs`. */
   async leave(drainMs: number): Promise<void> {
     this.#leaving = true
-    if (this.#alive().length === 0) return
+    if (this.#alive().length === 0) return this.#bridge.close()
     const gone = new Promise<void>((resolve) => {
       this.#onGone = resolve
     })
     for (const member of this.#members) this.#send(member, { type: 'leave' })
     await Promise.race([gone, sleep(this.#options.clock, drainMs + leaveGraceMs)])
     for (const member of this.#alive()) member.child?.kill('SIGKILL')
+    await this.#bridge.close()
   }
 
   #alive(): Member[] {
@@ -134,7 +147,7 @@ export class WorkerPool {
           this.#becomeReady(member)
           resolve()
         } else if (message.type === 'connection') {
-          this.#comesBack(message.read, handle)
+          this.#comesBack(message, handle)
         } else this.#options.report(message)
       })
       const lost = () => {
@@ -152,6 +165,7 @@ export class WorkerPool {
   #becomeReady(member: Member): void {
     member.ready = true
     this.#send(member, { type: 'linked', linked: this.#linked })
+    this.#send(member, { type: 'challenges', challenges: this.#challenges })
     if (this.#leaving) this.#send(member, { type: 'leave' })
   }
 
@@ -226,21 +240,25 @@ export class WorkerPool {
     }
   }
 
-  #comesBack(read: Uint8Array, handle: unknown): void {
+  #comesBack({ read, peer }: { read: Uint8Array; peer: Peer }, handle: unknown): void {
     // The client may have disconnected while its connection was passed on.
     if (!handle) return
     const socket = received(handle)
     const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
-    this.#options.own.accept(socket, bytes)
+    this.#options.own.accept(socket, bytes, peer)
   }
 
-  #pass(member: Member, socket: Socket, read: Buffer): void {
+  #pass(member: Member, socket: Socket, read: Buffer, peer: Peer): void {
+    if (!isSendable(socket)) {
+      void this.#bridge.carry(socket).then((far) => far && this.#pass(member, far, read, peer))
+      return
+    }
     const handle = sendable(socket)
     if (!handle || !member.child?.connected) {
       socket.destroy()
       return
     }
-    const message: ToMember = { type: 'connection', read }
+    const message: ToMember = { type: 'connection', read, peer }
     member.child.send(message, handle, {}, () => socket.destroy())
   }
 

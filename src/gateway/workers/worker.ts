@@ -1,7 +1,9 @@
+import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { RequestLogMode } from '../control/request-record.ts'
 import { received, sendable } from '../http/connection-handle.ts'
+import type { Peer } from '../http/forwarding.ts'
 import type { FromMember, ToMember } from './messages.ts'
 import { ProxyServer } from './proxy-server.ts'
 import { warmUp } from './warm-up.ts'
@@ -10,6 +12,7 @@ interface WorkerOptions {
   clockScale: number
   requestLog?: RequestLogMode
   trustedProxies?: readonly string[]
+  tlsPort?: number | null
   log: Log
   clock: Clock
   drainSeconds?: number
@@ -34,16 +37,12 @@ export async function worker(options: WorkerOptions): Promise<void> {
     clockScale: options.clockScale,
     requestLog: options.requestLog ?? 'off',
     trustedProxies: options.trustedProxies ?? [],
+    tlsPort: () => options.tlsPort ?? null,
     linked: () => linked,
     report: (message) => {
       if (message.type !== 'hello') send(message)
     },
-    elsewhere: () => (socket, read) => {
-      const handle = sendable(socket)
-      if (!handle || !process.connected) socket.destroy()
-      else
-        process.send?.({ type: 'connection', read } satisfies FromMember, handle, {}, () => socket.destroy())
-    },
+    elsewhere: () => passBack,
   })
   const drain = () => {
     if (!serving.draining) serving.drain((options.drainSeconds ?? 30) * 1000)
@@ -55,7 +54,7 @@ export async function worker(options: WorkerOptions): Promise<void> {
         return
       case 'connection':
         // The client may have disconnected while its connection was passed on.
-        if (handle) serving.accept(received(handle), bytesOf(message.read))
+        if (handle) serving.accept(received(handle), bytesOf(message.read), message.peer)
         return
       case 'drain':
         drain()
@@ -80,6 +79,17 @@ export async function worker(options: WorkerOptions): Promise<void> {
   void warmUp(options.clock)
   await Promise.race([disconnected, left.then(() => serving.emptied())])
   serving.stop()
+}
+
+/** The first process knows who serves the host of the next request. */
+function passBack(socket: Socket, read: Buffer, peer: Peer): void {
+  const handle = sendable(socket)
+  if (!handle || !process.connected) {
+    socket.destroy()
+    return
+  }
+  const message: FromMember = { type: 'connection', read, peer }
+  process.send?.(message, handle, {}, () => socket.destroy())
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -11,6 +11,7 @@ import type { AuditName } from '../../contract/resources.ts'
 import type { Base } from '../../domain/approvals/approval.ts'
 import type { DatabaseAccess, DatabaseSecrets } from '../../domain/databases/credentials.ts'
 import type { DatabaseAvailabilities } from '../../domain/databases/presets.ts'
+import type { OwnNames } from '../../domain/domains/name.ts'
 import type { LogQuery } from '../../domain/environments/log-query.ts'
 import type { ProbeOrder, ProbeOutcome } from '../../domain/functions/probe.ts'
 import type { Decision } from '../../domain/policy/decide.ts'
@@ -52,10 +53,21 @@ export interface Installation {
   defaultAccountSettings: AccountSettings
   /** Why the engine of a region does not answer, in words of the platform; null when it does. */
   engineProblem(region: string): string | null
+  domains: DomainFacts
   /** The policy of the platform, which applies to every account; null: none. */
   policy: PolicyContent | null
   /** How many times faster alert durations and query ranges run (docs/interface.md#clock-scale). */
   clockScale: number
+}
+
+interface DomainFacts {
+  /** Names that no environment can have as its domain. */
+  ownNames(): OwnNames
+  /** The addresses at which clients reach this installation, as far as they are known without DNS. */
+  addresses: readonly string[]
+  /** Whether certificates are ordered, and whether TXT records can be set for them. */
+  orders: boolean
+  setsTxtRecords: boolean
 }
 
 /** The port to kept log lines. Long reads alternate by `onBehalfOf`, such as an account. */

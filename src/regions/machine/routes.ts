@@ -31,6 +31,7 @@ export function routeOf(
     envName: environment.cliEnvName,
     kind: app.isFunction ? 'function' : 'app',
     host,
+    ...namesOf(view),
     state: isServing ? 'serving' : 'stopped',
     ...(isDeploying ? { deploying: true as const } : {}),
     ...(view.firstFailure === null ? {} : { failure: view.firstFailure }),
@@ -51,6 +52,17 @@ export function routeOf(
       minScale: view.warm,
       maxScale: functionConfig.maxScale,
     },
+  }
+}
+
+function namesOf({ domains }: EnvironmentView): Pick<Route, 'domains' | 'secure'> {
+  if (domains.length === 0) return {}
+  const secured = domains.filter(({ hasCertificate }) => hasCertificate)
+  return {
+    domains: domains.map(({ domain }) => domain),
+    ...(secured.length > 0 && {
+      secure: Object.fromEntries(secured.map(({ domain, redirect, hsts }) => [domain, { redirect, hsts }])),
+    }),
   }
 }
 

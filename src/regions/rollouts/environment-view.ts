@@ -15,6 +15,7 @@ import { effectiveFunctionConfig, warmContainers } from '../../domain/functions/
 import type { Db } from '../../store/db.ts'
 import { type Account, findAccount } from '../../store/repositories/accounts.ts'
 import { findApp } from '../../store/repositories/apps.ts'
+import { listNamesOf, type ServedName } from '../../store/repositories/domains.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findContent, findRollout, listLivePods } from '../../store/repositories/rollouts.ts'
 
@@ -37,6 +38,7 @@ export interface EnvironmentView {
    */
   serving: RolloutView | null
   pods: PodRecord[]
+  domains: ServedName[]
   /** Why no version ever served: the failure of the newest deployment of an environment without a current one. */
   firstFailure: string | null
   /** Functions only: the effective settings. */
@@ -80,6 +82,7 @@ export function loadView(db: Db, appEnvId: string): Promise<EnvironmentView | nu
       wanted,
       serving,
       pods: await listLivePods(tx, appEnvId),
+      domains: await listNamesOf(tx, appEnvId),
       firstFailure: first?.failure?.reason ?? null,
       ...scalingOf(app, account, settings),
     }

@@ -34,6 +34,7 @@ export async function deleteEnvironment(tx: Tx, environment: Environment): Promi
     'database_ports',
     'variable_references',
     'restores',
+    'domains',
     'app_envs',
   ] as const
   for (const table of tables) await tx.deleteFrom(table).where('app_env_id', '=', appEnvId).execute()

@@ -37,6 +37,13 @@ async function backedUp() {
   return { appEnvId, backupId }
 }
 
+async function withDomain() {
+  const { appEnvId } = await environment()
+  const input = { appEnvId, domain: `${appEnvId.slice(4)}.domains.example` }
+  await platform.request('POST', '/app-env/domain', { token: platform.admin.token, input })
+  return input
+}
+
 async function confirmedRestore() {
   const ids = await backedUp()
   const { json } = await platform.request('GET', '/app-env', {
@@ -52,6 +59,13 @@ const workingInput: Record<string, Arguments> = {
   'get-app-env-metrics': environment,
   'get-app-env-metrics-series': async () => ({ ...(await environment()), metric: 'ingress_request_rate' }),
   'get-app-env-usage': environment,
+  'add-app-env-domain': async () => ({ ...(await environment()), domain: 'new.domains.example' }),
+  'list-app-env-domains': environment,
+  'verify-app-env-domain': withDomain,
+  'remove-app-env-domain': async () => {
+    const input = await withDomain()
+    return { ...input, confirm: input.domain }
+  },
   'list-database-presets': () => ({}),
   'get-member-env-access': member,
   'update-member-env-access': async () => ({ ...(await member()), grantFullAccess: true }),

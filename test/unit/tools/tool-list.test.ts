@@ -51,7 +51,7 @@ describe('the tool list', () => {
     }
   })
 
-  it('gives all four hints of every tool; only deployments and test notifications reach outside', () => {
+  it('gives all four hints of every tool; only deployments, test notifications and domains reach outside', () => {
     for (const { name, annotations } of list) {
       expect(Object.keys(annotations).sort(), name).toEqual([
         'destructiveHint',
@@ -62,7 +62,8 @@ describe('the tool list', () => {
     }
     const outside = tools.filter(({ hints }) => hints.openWorld).map(({ name }) => name)
     const deploys = tools.filter(({ waits }) => waits === true).map(({ name }) => name)
-    expect(outside).toEqual([...deploys, 'test-contact-point'])
+    const domains = ['add-app-env-domain', 'verify-app-env-domain']
+    expect(outside.sort()).toEqual([...deploys, 'test-contact-point', ...domains].sort())
   })
 
   it('says what each tool does in at most 300 characters, under a name every host takes', () => {

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Clock } from '../clock.ts'
-import type { TlsSetting } from '../config/gateway.ts'
-import type { Certificate } from '../gateway/control/protocol.ts'
-import type { Log } from '../log.ts'
-import { Worker } from '../worker.ts'
+import type { Clock } from '../../clock.ts'
+import type { TlsSetting } from '../../config/gateway.ts'
+import type { Certificate } from '../../gateway/control/protocol.ts'
+import type { Log } from '../../log.ts'
+import { Worker } from '../../worker.ts'
 
 const everyMs = 5_000
 

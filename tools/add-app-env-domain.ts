@@ -1,0 +1,16 @@
+import { addAppEnvDomain } from '../src/contract/domains.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: addAppEnvDomain,
+  group: 'domains',
+  title: 'Add domain',
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  // A private key does not belong in a conversation.
+  peopleInputs: ['certificate'],
+  unlistedInputs: ['redirect', 'hsts', 'dryRun'],
+  checks: [environmentAccessible],
+  namesEnvironment: true,
+  point: ({ message }) => message,
+})

@@ -1,0 +1,14 @@
+import { removeAppEnvDomain } from '../src/contract/domains.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+import { domainEffects } from '../src/mcp/tools/domain-checks.ts'
+
+export default defineTool({
+  operation: removeAppEnvDomain,
+  group: 'domains',
+  title: 'Remove domain',
+  description:
+    'Stops serving an environment under a domain, and deletes its certificate. confirm: the domain.',
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  unlistedInputs: ['dryRun'],
+  destroys: domainEffects,
+})

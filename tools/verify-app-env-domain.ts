@@ -1,0 +1,14 @@
+import { verifyAppEnvDomain } from '../src/contract/domains.ts'
+import { environmentAccessible } from '../src/mcp/tools/checks.ts'
+import { defineTool } from '../src/mcp/tools/define-tool.ts'
+
+export default defineTool({
+  operation: verifyAppEnvDomain,
+  group: 'domains',
+  title: 'Verify domain',
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  unlistedInputs: ['dryRun'],
+  checks: [environmentAccessible],
+  namesEnvironment: true,
+  point: ({ message }) => message,
+})
