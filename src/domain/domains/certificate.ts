@@ -39,8 +39,7 @@ export function checkCertificate(
 }
 
 /** The facts of the first certificate of a chain. */
-export function certificateFacts(certificate: string | X509Certificate): CheckedCertificate {
-  const leaf = typeof certificate === 'string' ? new X509Certificate(certificate) : certificate
+function certificateFacts(leaf: X509Certificate): CheckedCertificate {
   const names = [...(leaf.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(([, name]) => name!)
   const issuer = /(?:^|\n)O=(.*)/.exec(leaf.issuer)?.[1] ?? /(?:^|\n)CN=(.*)/.exec(leaf.issuer)?.[1] ?? ''
   return {

@@ -1,13 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import http from 'node:http'
-import https from 'node:https'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { FunctionScaling, Route } from '../../../src/gateway/control/protocol.ts'
 import { ensureGateway } from '../../../src/gateway/control/spawn.ts'
 import { ownerOf } from '../../../src/gateway/workers/messages.ts'
-import { freePort } from '../../../testkit/free-port.ts'
-import { makeCertificate } from '../../../testkit/gateway/certificates.ts'
 import {
   afterwards,
   controlPlane,
@@ -20,7 +17,7 @@ import {
   upstream,
 } from '../../../testkit/gateway/harness.ts'
 import { gatewayProgram } from '../../../testkit/gateway/program.ts'
-import { until, untilRead } from '../../../testkit/until.ts'
+import { until } from '../../../testkit/until.ts'
 
 const processes = 3
 let program = ''
@@ -45,12 +42,12 @@ function routeOf(name: string, containers: Upstream[], change: Partial<FunctionS
 const hostOf = (name: string) => `${name}.fn.localhost`
 const owners = Array.from({ length: processes }, (_, owner) => owner)
 
-async function startGateway(routes: Route[], clockScale = 1, tlsPort: number | null = null) {
+async function startGateway(routes: Route[], clockScale = 1) {
   const home = await temporaryHome()
   const socketPath = `${home}/gw.sock`
   const entry = [process.execPath, program]
   const wanted = { entry, home, socketPath, host: '127.0.0.1', port: 0, clockScale, build: 'b1', log: silent }
-  const running = await ensureGateway({ ...wanted, processes, tlsPort })
+  const running = await ensureGateway({ ...wanted, processes })
   afterwards(async () => {
     if (alive(running.pid)) process.kill(running.pid, 'SIGKILL')
     await until(() => !alive(running.pid), 'end of the gateway')
@@ -88,48 +85,6 @@ describe('a gateway of several processes', () => {
     for (let index = 0; index < 4000; index++) counts[ownerOf(`env_${index}x`, 4)]!++
     for (const count of counts) expect(count).toBeGreaterThan(800)
     expect(ownerOf('env_abc', 4)).toBe(ownerOf('env_abc', 4))
-  })
-
-  it('serves functions of all processes on one kept connection with TLS', async () => {
-    const names = owners.map((owner) => nameOwnedBy(owner))
-    const containers = await Promise.all(
-      names.map((name) =>
-        upstream(async (request, response) => {
-          let size = 0
-          for await (const piece of request) size += piece.length
-          const { 'x-forwarded-proto': proto, 'x-forwarded-for': client } = request.headers
-          response.end(`${name} ${proto} ${client} ${size}`)
-        }),
-      ),
-    )
-    const tlsPort = await freePort()
-    const routes = names.map((name, index) => routeOf(name, [containers[index]!]))
-    const { link } = await startGateway(routes, 1, tlsPort)
-    link.setCertificates([makeCertificate('*.fn.localhost')])
-    const agent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
-    afterwards(() => agent.destroy())
-    const send = (name: string) =>
-      new Promise<string>((resolve, reject) => {
-        const target = { port: tlsPort, host: '127.0.0.1', servername: hostOf(name), method: 'POST', agent }
-        const request = https.request({ ...target, headers: { host: hostOf(name) } }, (response) => {
-          let body = ''
-          response.on('data', (piece) => {
-            body += piece
-          })
-          response.on('end', () => resolve(body))
-          response.on('error', reject)
-        })
-        request.on('error', reject)
-        request.end(Buffer.alloc(300_000, 'x'))
-      })
-    await untilRead(
-      () => send(names[0]!),
-      () => true,
-      'the TLS port',
-    )
-    for (let turn = 0; turn < 5; turn++) {
-      for (const name of names) expect(await send(name)).toBe(`${name} https 127.0.0.1 300000`)
-    }
   })
 
   it('serves functions of all processes on one kept connection, pipelined too', async () => {

@@ -44,7 +44,7 @@ describe('domain-names', () => {
   )
 
   it.each(['app.localhost', 'x.apps.example.org', 'console.example.org', 'x.localhost', 'printer.local'])(
-    'domain-names %s belongs to the platform or to no one',
+    'domain-names %s is a name of the platform, or of one network',
     async (name) => {
       const own = { domains: ['app.localhost', 'apps.example.org'], host: 'console.example.org' }
       await expect(refuseForeignNames(name, own)).rejects.toThrow('belongs to the platform')
