@@ -9,7 +9,6 @@ export default defineTool({
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   // A private key does not belong in a conversation.
   peopleInputs: ['certificate'],
-  unlistedInputs: ['redirect', 'hsts', 'dryRun'],
   checks: [environmentAccessible],
   namesEnvironment: true,
   point: ({ message }) => message,

@@ -9,6 +9,5 @@ export default defineTool({
   description:
     'Stops serving an environment under a domain, and deletes its certificate. confirm: the domain.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  unlistedInputs: ['dryRun'],
   destroys: domainEffects,
 })

@@ -7,7 +7,6 @@ export default defineTool({
   group: 'domains',
   title: 'Verify domain',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
-  unlistedInputs: ['dryRun'],
   checks: [environmentAccessible],
   namesEnvironment: true,
   point: ({ message }) => message,

@@ -9,7 +9,7 @@ declare module '../db.ts' {
 }
 
 /** What gateways show to a certificate authority under a domain. */
-export type StoredChallenge = { domain: string } & (
+type StoredChallenge = { domain: string } & (
   | { type: 'http-01'; token: string; keyAuthorization: string }
   | { type: 'tls-alpn-01'; chain: string; key: string }
 )
