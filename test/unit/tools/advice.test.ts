@@ -22,6 +22,8 @@ const groupsOf: Readonly<Record<string, readonly ToolGroup[]>> = {
   'src/operations/alerts/undo-contact-point.ts': ['access', 'alerts'],
   'src/operations/alerts/create-contact-point.ts': ['alerts'],
   'src/operations/audit': ['access'],
+  'src/operations/domains': ['domains'],
+  'src/mcp/tools/domain-checks.ts': ['domains'],
 }
 
 function filesIn(folder: string): string[] {
