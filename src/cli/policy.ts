@@ -89,7 +89,7 @@ function policyLines({
   freezes,
   budgets,
   revision,
-}: Omit<OutputOf<typeof getPolicy>, 'platform'>): string[] {
+}: Omit<OutputOf<typeof getPolicy>, 'platform' | 'usage'>): string[] {
   return [
     `Revision ${revision}, ${mode === 'observe' ? 'observed: nothing is stopped (longshore policy enforce)' : 'in force'}.`,
     ...rules.map(

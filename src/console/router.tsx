@@ -63,6 +63,11 @@ const approval = createRoute({
   path: '/approvals/$approvalId',
   component: page(() => import('./pages/approvals/ApprovalPage.tsx'), 'ApprovalPage'),
 })
+const policy = createRoute({
+  getParentRoute: () => frame,
+  path: '/policy',
+  component: page(() => import('./pages/policy/PolicyPage.tsx'), 'PolicyPage'),
+})
 const contactPoints = createRoute({
   getParentRoute: () => frame,
   path: '/contact-points',
@@ -131,6 +136,7 @@ const routeTree = root.addChildren([
     alerts,
     approvals,
     approval,
+    policy,
     contactPoints,
     start,
     agents,

@@ -134,6 +134,21 @@ export type Rule = PolicyContent['rules'][number]
 export type Freeze = PolicyContent['freezes'][number]
 export type Budget = PolicyContent['budgets'][number]
 
+/** What one caller or environment used of a budget in the window. */
+const budgetUse = z.object({
+  budgetId: z.string(),
+  of: budget.shape.of,
+  meter: budget.shape.meter,
+  window: budget.shape.window,
+  hard: z.number(),
+  soft: z.number().nullable(),
+  subjectId: z.string().describe('Id of the token, user, environment or account; of an agent the user'),
+  agent: z.string().nullable(),
+  name: z.string().nullable().describe('Of the user or environment'),
+  used: z.number(),
+  resetsAt: isoTime.nullable(),
+})
+
 /** As read: clients need not know every field of a rule. */
 const readFields = {
   mode: parts.mode,
@@ -150,9 +165,13 @@ export const getPolicy = operation({
   summary:
     'Reads the policy of an account: what agents and others may do, what asks, what is denied, and budgets.',
   policy: { on: 'policy' },
-  input: z.strictObject({ accountId }),
+  input: z.strictObject({
+    accountId,
+    withUsage: z.boolean().default(false).describe('Include what was used of budgets (admin)'),
+  }),
   output: policy.extend({
     platform: z.object(readFields).nullable().describe('Applies as well; an account can only tighten it'),
+    usage: z.array(budgetUse).nullable().describe('The most used first; null unless an admin asked for it'),
   }),
 })
 
@@ -181,7 +200,7 @@ export const updatePolicy = operation({
       .describe('The same parts, nested; top-level ones win'),
     expectedRevision,
   }),
-  ignored: ['revision', 'platform'],
+  ignored: ['revision', 'platform', 'usage'],
   output: z.object({ message: z.string(), policy }),
   peopleOnly: true,
 })

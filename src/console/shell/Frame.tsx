@@ -166,6 +166,7 @@ function ApprovalsLink({ accountId }: { accountId: string }) {
 
 const morePages = [
   { to: '/agents', label: 'Agents' },
+  { to: '/policy', label: 'Policy' },
   { to: '/members', label: 'Members' },
   { to: '/tokens', label: 'Tokens' },
   { to: '/settings', label: 'Account settings' },

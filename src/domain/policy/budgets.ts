@@ -30,6 +30,12 @@ function keyOf({ id, of, meter, window }: Budget, subject: string): string {
   return [id, of, meter, window, subject].join(' ')
 }
 
+/** Whom a stored key counts for, if it is one of this budget; null for a key of another one. */
+export function subjectIn(budget: Budget, key: string): string | null {
+  const start = keyOf(budget, '')
+  return key.startsWith(start) ? key.slice(start.length) : null
+}
+
 function subjectsOf({ of }: Budget, { caller, environments, accountId }: PolicyCall): string[] {
   if (of === 'environment') return [...new Set(environments.map(({ appEnvId }) => appEnvId))]
   const subject = {

@@ -69,6 +69,16 @@ export async function findUsage(
   return new Map(rows.map(({ key, record }) => [key, usageRecord.parse(record, accountId)]))
 }
 
+/** The used units of every budget of an account, by key. */
+export async function listUsage(tx: Tx, accountId: string): Promise<Map<string, Usage>> {
+  const rows = await tx
+    .selectFrom('budget_usage')
+    .select(['key', 'record'])
+    .where('account_id', '=', accountId)
+    .execute()
+  return new Map(rows.map(({ key, record }) => [key, usageRecord.parse(record, accountId)]))
+}
+
 export async function saveUsage(tx: Tx, accountId: string, key: string, usage: Usage): Promise<void> {
   const record = JSON.stringify(usage)
   await tx

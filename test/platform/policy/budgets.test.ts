@@ -35,6 +35,36 @@ const write = (token: string, appEnvId: string, headers: Record<string, string> 
 }
 
 describe('budgets', () => {
+  it('shows admins who used how much of each budget, the fullest first, until its window is over', async () => {
+    const { appEnvId } = await platform.makeEnvironment()
+    const own = await agentToken('Spender')
+    const other = await agentToken('Saver')
+    const [base, hard] = [{ of: 'agent', meter: 'writes', window: '1h', onHard: 'deny' }, 5]
+    await setBudgets(
+      { ...base, id: 'shown', hard, soft: 3 },
+      { ...base, id: 'each', of: 'environment', hard },
+    )
+    for (const token of [own, own, other]) await write(token, appEnvId)
+    const { accountId, admin } = platform
+    const usageFor = async (token: string, withUsage = true) =>
+      (await platform.request('GET', '/policy', { token, input: { accountId, withUsage } })).json.usage
+    const usage = await usageFor(admin.token)
+    expect(usage.filter(({ budgetId }: { budgetId: string }) => budgetId === 'shown')).toMatchObject([
+      { agent: 'Spender', subjectId: admin.userId, used: 2, hard: 5, soft: 3, resetsAt: expect.any(String) },
+      { agent: 'Saver', used: 1 },
+    ])
+    expect(usage[0]).toMatchObject({
+      budgetId: 'each',
+      subjectId: appEnvId,
+      used: 3,
+      name: expect.any(String),
+    })
+    expect(await usageFor((await platform.makeUser()).token)).toBeNull()
+    expect(await usageFor(admin.token, false)).toBeNull()
+    clock.advance(2 * 3_600_000)
+    expect(await usageFor(admin.token)).toEqual([])
+  })
+
   it('50 calls at once on two runners over one store never exceed one, and a failed write takes none', async () => {
     const { appEnvId } = await platform.makeEnvironment()
     const hard = 7

@@ -43,7 +43,11 @@ export function ApprovalsPage() {
           {pending.isPending && <Loading rows={3} />}
           {pending.data?.approvals.length === 0 && (
             <Empty title="Nothing waits for a decision">
-              Writes that a rule of the policy asks about, and plans of agents, wait here.
+              Writes that a rule of the{' '}
+              <Link to="/policy" search={({ account }) => ({ account })}>
+                policy
+              </Link>{' '}
+              asks about, and plans of agents, wait here.
             </Empty>
           )}
           {pending.data && pending.data.approvals.length > 0 && (
