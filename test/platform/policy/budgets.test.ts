@@ -61,7 +61,7 @@ describe('budgets', () => {
     })
     expect(await usageFor((await platform.makeUser()).token)).toBeNull()
     expect(await usageFor(admin.token, false)).toBeNull()
-    clock.advance(2 * 3_600_000)
+    await clock.advance(2 * 3_600_000)
     expect(await usageFor(admin.token)).toEqual([])
   })
 

@@ -9,7 +9,7 @@ import { Failed, Loading } from '../../components/states.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { modeWords, startingWords } from '../../words/policy.ts'
 import { useNames } from '../activity/use-names.ts'
-import { PolicyParts } from './PolicyParts.tsx'
+import { PolicyTables } from './PolicyTables.tsx'
 import { PolicyText } from './PolicyText.tsx'
 import { Replay } from './Replay.tsx'
 
@@ -31,9 +31,9 @@ export function PolicyPage() {
       <Head policy={read.data} />
       <div className="stack" key={accountId}>
         {permissions.admin && <Replay accountId={accountId} tried={tried} nameOf={nameOf} />}
-        <PolicyParts content={content} revision={revision} usage={usage} />
+        <PolicyTables content={content} revision={revision} usage={usage} />
         {platform && (
-          <PolicyParts content={platform as PolicyContent} revision={revision} usage={null} isGiven />
+          <PolicyTables content={platform as PolicyContent} revision={revision} usage={null} isGiven />
         )}
         {permissions.admin && (
           <>

@@ -81,7 +81,7 @@ function usePolicyText(content: PolicyContent, revision: number, format: Format)
   const area = useRef<HTMLTextAreaElement>(null)
   const write = useWrite(updatePolicy)
   const form = useForm({ id: 'policy text', stored: { text: policyText(content, format) }, revision })
-  const mark = (marked: Marked | null) => {
+  const show = (marked: Marked | null) => {
     setProblem(marked)
     if (!marked) return
     area.current?.focus()
@@ -90,7 +90,7 @@ function usePolicyText(content: PolicyContent, revision: number, format: Format)
   const parsed = (): PolicyContent | null => {
     const found = readText(form.values.text)
     if ('problem' in found) {
-      mark(found.problem)
+      show(found.problem)
       return null
     }
     setProblem(null)
@@ -105,7 +105,7 @@ function usePolicyText(content: PolicyContent, revision: number, format: Format)
         onSuccess: ({ message }) => toast(message),
         onError(error) {
           const placed = placedProblem(error)
-          mark(placed && markedIn(form.values.text, placed))
+          show(placed && markedIn(form.values.text, placed))
         },
       },
     )

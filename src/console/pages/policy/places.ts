@@ -8,7 +8,7 @@ export function policyText(content: object, format: Format): string {
 }
 
 /** A problem of the platform's answer, with the place that it names, such as `rules[2].on.operations[0]`. */
-export interface PlacedProblem {
+interface PlacedProblem {
   place: string
   problem: string
 }

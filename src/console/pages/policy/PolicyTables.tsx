@@ -25,7 +25,7 @@ interface Props {
 }
 
 /** Rules, freezes and budgets as tables, with a form for each. */
-export function PolicyParts({ content, revision, usage, isGiven = false }: Props) {
+export function PolicyTables({ content, revision, usage, isGiven = false }: Props) {
   const parts = (['rules', 'freezes', 'budgets'] as const).filter(
     (part) => !isGiven || content[part].length > 0,
   )
