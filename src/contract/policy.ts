@@ -171,7 +171,10 @@ export const getPolicy = operation({
   }),
   output: policy.extend({
     platform: z.object(readFields).nullable().describe('Applies as well; an account can only tighten it'),
-    usage: z.array(budgetUse).nullable().describe('The most used first; null for others than admins, and without withUsage'),
+    usage: z
+      .array(budgetUse)
+      .nullable()
+      .describe('The most used first; null for others than admins, and without withUsage'),
   }),
 })
 
