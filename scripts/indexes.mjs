@@ -26,6 +26,7 @@ const order = [
   'claims',
   'approvals',
   'contact-points',
+  'chat',
   'alerts',
   'diagnosis',
   'instances',

@@ -8,11 +8,15 @@ import { policyDecision } from './policy-decision.ts'
 export const auditOutcomes = ['done', 'refused'] as const
 export type AuditOutcome = (typeof auditOutcomes)[number]
 
-export const surfaces = ['rest', 'mcp', 'cli', 'console', 'link'] as const
+export const surfaces = ['rest', 'mcp', 'cli', 'console', 'link', 'chat'] as const
 export type Surface = (typeof surfaces)[number]
 
 export const confirmers = ['host', 'model'] as const
 export type ConfirmedBy = (typeof confirmers)[number]
+
+/** The chat user behind a call from a chat. */
+const chatOrigin = z.object({ connectionId: z.string(), workspace: z.string(), user: z.string() })
+export type ChatOrigin = z.output<typeof chatOrigin>
 
 const auditEntry = z.object({
   entryId: z.string(),
@@ -41,6 +45,8 @@ const auditEntry = z.object({
   traceId: z.string().nullable(),
   /** Address of the client, by the word of trusted proxies; null in entries of an older version. */
   clientAddress: z.string().nullable(),
+  /** The chat user and workspace of a call from a chat; null for other surfaces. */
+  chat: chatOrigin.nullable(),
   operation: z.string(),
   objectType: z.string(),
   objectId: z.string(),

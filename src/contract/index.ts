@@ -8,6 +8,7 @@ import * as approvals from './approvals.ts'
 import * as apps from './apps.ts'
 import * as audit from './audit.ts'
 import * as backups from './backups.ts'
+import * as chat from './chat.ts'
 import * as claims from './claims.ts'
 import * as contactPoints from './contact-points.ts'
 import * as databases from './databases.ts'
@@ -114,6 +115,13 @@ export const operations: readonly Operation[] = [
   contactPoints.rotateContactPointSecret,
   contactPoints.deleteContactPoint,
   contactPoints.testContactPoint,
+  chat.listChatConnections,
+  chat.createChatConnection,
+  chat.updateChatConnection,
+  chat.deleteChatConnection,
+  chat.listChatUsers,
+  chat.connectChatUser,
+  chat.removeChatUser,
   alerts.listAlerts,
   alerts.getAlert,
   alerts.listAlertStateChanges,

@@ -32,7 +32,7 @@ const who = z.strictObject({
   members: some(id).optional(),
   tokens: some(id).optional(),
   agents: some(glob).optional(),
-  surfaces: some(z.enum([...surfaces, 'chat'])).optional(),
+  surfaces: some(z.enum(surfaces)).optional(),
 })
 
 const on = z.strictObject({

@@ -164,6 +164,27 @@ export const resources = {
     readBy: 'get-approval',
     toolScope: { reads: 'env', writes: 'env' },
   },
+  'chat-connection': {
+    noun: 'Chat connection',
+    idPrefix: 'cht',
+    idFields: ['connectionId'],
+    listedBy: 'list-chat-connections',
+    auditName: 'chat-connection',
+    in: 'account',
+    key: 'chatConnection',
+    toolScope: { reads: null, writes: null },
+  },
+  'chat-user': {
+    noun: 'Chat user',
+    idPrefix: 'chu',
+    idFields: ['chatUserId'],
+    listedBy: 'list-chat-users',
+    auditName: 'chat-user',
+    in: 'account',
+    through: 'account',
+    key: 'chatUser',
+    toolScope: { reads: null, writes: null },
+  },
   // New rows go above this line.
 
   // No policy is on the types below: their operations look them up among the objects of the caller or an environment.

@@ -2,7 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { ResourceIdPrefix } from '../contract/resources.ts'
 
 /** Prefixes of object types, and of their parts and leftovers. */
-type IdPrefix = ResourceIdPrefix | 'usr' | 'dep' | 'rol' | 'pod' | 'var' | 'key' | 'evt' | 'ntc' | 'cli'
+type IdPrefix =
+  | ResourceIdPrefix
+  | 'usr'
+  | 'dep'
+  | 'rol'
+  | 'pod'
+  | 'var'
+  | 'key'
+  | 'evt'
+  | 'ntc'
+  | 'cli'
+  | 'cms'
+  | 'chq'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

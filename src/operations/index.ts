@@ -52,6 +52,13 @@ import deleteAppEnvBackup from './backups/delete-app-env-backup.ts'
 import getAppEnvBackup from './backups/get-app-env-backup.ts'
 import listAppEnvBackups from './backups/list-app-env-backups.ts'
 import restoreAppEnvBackup from './backups/restore-app-env-backup.ts'
+import connectChatUser from './chat/connect-chat-user.ts'
+import createChatConnection from './chat/create-chat-connection.ts'
+import deleteChatConnection from './chat/delete-chat-connection.ts'
+import listChatConnections from './chat/list-chat-connections.ts'
+import listChatUsers from './chat/list-chat-users.ts'
+import removeChatUser from './chat/remove-chat-user.ts'
+import updateChatConnection from './chat/update-chat-connection.ts'
 import type { Handler } from './core/handler.ts'
 import listDatabasePresets from './databases/list-database-presets.ts'
 import rotateDatabasePassword from './databases/rotate-database-password.ts'
@@ -162,6 +169,13 @@ export const handlers: readonly Handler[] = [
   getAppEnvBackup,
   listAppEnvBackups,
   restoreAppEnvBackup,
+  connectChatUser,
+  createChatConnection,
+  deleteChatConnection,
+  listChatConnections,
+  listChatUsers,
+  removeChatUser,
+  updateChatConnection,
   listDatabasePresets,
   rotateDatabasePassword,
   applyAppEnvChanges,

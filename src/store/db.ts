@@ -136,6 +136,8 @@ export interface Tables {
     /** The approval that the call ran by. */
     approval_id: string | null
     client_address: string | null
+    /** The chat user and workspace of a call from a chat, as JSON. */
+    chat: string | null
   }
   audit_heads: { account_id: string; record: string }
   container_counts: { app_env_id: string; at_ms: number; desired: number; ready: number }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { isRead, type Operation, type Policy } from '../../src/contract/operation.ts'
 import type { Backup } from '../../src/domain/backups/backup.ts'
 import { insertBackup } from '../../src/store/repositories/backups.ts'
+import { saveChatUser } from '../../src/store/repositories/chat-users.ts'
 import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
 import { sampleCertificate } from '../api/sample-certificate.ts'
 import { sampleInput } from '../api/sample-input.ts'
@@ -21,7 +22,9 @@ type Ids = Record<
   | 'backupId'
   | 'entryId'
   | 'approvalId'
-  | 'reviewDigest',
+  | 'reviewDigest'
+  | 'connectionId'
+  | 'chatUserId',
   string
 >
 export interface CallerKind {
@@ -55,6 +58,8 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
   policy: { keys: ['accountId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   'audit-entry': { keys: ['entryId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
   approval: { keys: ['approvalId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
+  'chat-connection': { keys: ['connectionId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
+  'chat-user': { keys: ['accountId', 'chatUserId'], kinds: ['own', 'foreign', 'unknown'] },
 }
 
 /** Other required inputs of a row, so that the outcome depends only on access. */
@@ -74,6 +79,8 @@ const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) 
     'accept-invitation': () => ({ invitationId: 'inv_x' }),
     'decline-invitation': () => ({ invitationId: 'inv_x' }),
     'create-contact-point': () => ({ name: 'x', type: 'email', config: { addresses: ['x@example.com'] } }),
+    'create-chat-connection': () => ({ name: 'x', kind: 'slack-http', config: { signingSecret: 'x' } }),
+    'connect-chat-user': () => ({ code: 'x' }),
     'create-alert': () => alertBody(''),
     'add-app-env-domain': () => ({ domain: 'shop.example.com' }),
     'verify-app-env-domain': (objects, kind) => ({ domain: domainOf(objects[kind]) }),
@@ -170,8 +177,19 @@ export class AccessMatrix {
     )
     const plan = { accountId, title: 'x', steps: [variableStep(appEnvId)] }
     const { approvalId, reviewDigest } = await this.send('POST', '/plan', plan, token)
-    const made = { approvalId, reviewDigest, entryId: entries[0].entryId }
+    const chat = { accountId, name: 'chat', kind: 'slack-http', config: { signingSecret: 'x' } }
+    const { connectionId } = (await this.send('POST', '/chat-connection', chat, token)).connection
+    const chatUserId = await this.#makeChatUser(accountId, connectionId, token)
+    const made = { approvalId, reviewDigest, entryId: entries[0].entryId, connectionId, chatUserId }
     return { ...ids, alertId: alert.alertId, jobRunId, backupId, ...made }
+  }
+
+  /** A chat user who acts as the user of `token`. */
+  async #makeChatUser(accountId: string, connectionId: string, token: string): Promise<string> {
+    const { userId } = await this.send('GET', '/user', {}, token)
+    const person = { connectionId, workspace: 'T1', chatUser: 'U1', chatName: 'ann' }
+    const user = { ...person, accountId, userId, createdAt: this.platform.now }
+    return (await this.platform.db.write((tx) => saveChatUser(tx, user, null))).chatUserId
   }
 
   async #start(): Promise<void> {
@@ -188,6 +206,7 @@ export class AccessMatrix {
     await this.send('DELETE', '/app-env', { appEnvId: deleted.appEnvId })
     await this.send('DELETE', '/app', { appId: deleted.appId })
     await this.send('DELETE', '/contact-point', { contactPointId: deleted.contactPointId })
+    await this.send('DELETE', '/chat-connection', { connectionId: deleted.connectionId })
     await this.send('DELETE', '/member', { accountId, membershipId: deleted.membershipId })
     this.objects.deleted = { ...deleted, accountId: 'acc_gone', entryId: 'aud_gone' }
     const outside = await this.platform.makeUser({

@@ -4,6 +4,7 @@ import type { Operation } from '../../src/contract/operation.ts'
 import { makeWorld } from '../mcp/account-world.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 import { untilRead } from '../until.ts'
+import { chatScenario } from './chat-scenario.ts'
 import { appScenario, functionScenario, jobScenario, settled } from './environment-scenarios.ts'
 import { sampleCertificate } from './sample-certificate.ts'
 import { inputWithIds } from './sample-input.ts'
@@ -58,6 +59,7 @@ export async function runScenario(
   await jobScenario(platform, call)
   await databaseScenario(platform, call)
   await alertScenario(platform, call, receiver, fn)
+  await chatScenario(platform, call)
   await memberScenario(platform, call, fn)
   await invitationScenario(platform, call)
   await call('explain-policy', { operation: 'delete-app-env', input: { appEnvId: fn } })
@@ -107,6 +109,8 @@ const takesAway = new Set([
   'accept-invitation',
   'decline-invitation',
   'remove-member',
+  'delete-chat-connection',
+  'remove-chat-user',
   'revoke-user-token',
   'rotate-user-token',
 ])

@@ -10,7 +10,10 @@ export interface World {
   other: TestUser
   environments: { appEnvId: string; appId: string; preset: string }[]
   apps: { appId: string; preset: string }[]
-  ids: Record<'contact_points' | 'alerts' | 'backups' | 'job_runs', string[]>
+  ids: Record<
+    'contact_points' | 'alerts' | 'backups' | 'job_runs' | 'chat_connections' | 'chat_users',
+    string[]
+  >
   members: string[]
   guestEmail: string
   /** One that waits, with the token of the invited user. */
@@ -21,6 +24,8 @@ export interface World {
   /** That wait for a decision. */
   approvals: { approvalId: string; reviewDigest: string }[]
   domains: { appEnvId: string; domain: string }[]
+  /** The code of a link that connects a chat user; null without a connection. */
+  chatCode: string | null
   uploads: { uploadId: string; appEnvId: string }[]
   entries: string[]
   count: number
@@ -210,6 +215,27 @@ export const calls: Record<string, MakeInput> = {
     applyImmediately: pick([true, false]),
   })),
   'start-job-run': on(['JOB'], () => ({ command: 'echo hi' })),
+  'create-chat-connection': ({ platform, ids }) =>
+    ids.chat_connections.length > 3
+      ? null
+      : {
+          accountId: platform.accountId,
+          name: 'chat',
+          kind: 'slack-http',
+          config: { signingSecret: 'x' },
+        },
+  'update-chat-connection': named(
+    'connectionId',
+    ({ ids }) => ids.chat_connections,
+    ({ count }) => ({ name: `chat ${count}`, config: { signingSecret: `s${count}` } }),
+  ),
+  'delete-chat-connection': named('connectionId', ({ ids }) => ids.chat_connections),
+  'connect-chat-user': ({ chatCode }) => (chatCode === null ? null : { code: chatCode }),
+  'remove-chat-user': named(
+    'chatUserId',
+    ({ ids }) => ids.chat_users,
+    ({ platform }) => ({ accountId: platform.accountId }),
+  ),
   'cancel-job-run': named('jobRunId', ({ ids }) => ids.job_runs),
   'add-member': (world) => ({
     accountId: world.platform.accountId,

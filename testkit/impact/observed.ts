@@ -25,6 +25,7 @@ const objectTables = [
   'app_envs',
   'alerts',
   'contact_points',
+  'chat_connections',
   'backups',
   'uploads',
   'secret_requests',

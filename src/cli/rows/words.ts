@@ -19,6 +19,13 @@ const nouns: Readonly<Record<string, string>> = {
 const exceptions: Readonly<Record<string, string>> = {
   'rotate-contact-point-secret': 'contact-points rotate-secret',
   'propose-plan': 'approvals propose',
+  'list-chat-connections': 'chat connections',
+  'create-chat-connection': 'chat connect',
+  'update-chat-connection': 'chat update',
+  'delete-chat-connection': 'chat disconnect',
+  'list-chat-users': 'chat users',
+  'connect-chat-user': 'chat accept',
+  'remove-chat-user': 'chat remove-user',
   'list-database-presets': 'databases presets',
   'get-logs': 'envs logs',
   'request-deploy-storage-key': 'envs request-storage-key',

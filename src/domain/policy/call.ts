@@ -23,7 +23,7 @@ export interface PolicyCaller {
   agent: string | null
   /** What budgets of agents count by: no name that an agent gives itself. Null for callers that are no agents. */
   agentKey: string | null
-  surface: Surface | 'chat'
+  surface: Surface
 }
 
 /** Everything that a policy decides over: the same online, offline and in a replay. */

@@ -1,6 +1,7 @@
 import { removeMember } from '../../contract/members.ts'
 import { AppError } from '../../errors.ts'
 import { countAdmins, deleteMembership } from '../../store/repositories/accounts.ts'
+import { deleteChatUsers } from '../../store/repositories/chat-users.ts'
 import { findUser } from '../../store/repositories/users.ts'
 import { handler } from '../core/handler.ts'
 
@@ -19,6 +20,7 @@ export default handler(removeMember, async ({ tx }, _input, { account, membershi
   }
   const user = await findUser(tx, { userId: member.userId })
   await deleteMembership(tx, member.membershipId)
+  await deleteChatUsers(tx, { accountId: account.accountId, userId: member.userId })
   return {
     answer: { message: invitation ? 'Invitation withdrawn' : 'Member removed' },
     change: {

@@ -1,4 +1,4 @@
-import type { ConfirmedBy, Surface } from '../../contract/audit.ts'
+import type { ChatOrigin, ConfirmedBy, Surface } from '../../contract/audit.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { Tx } from '../../store/db.ts'
 import type { CredentialKind } from './caller.ts'
@@ -23,6 +23,8 @@ export interface Call extends StepCall {
   agentSession?: string | undefined
   /** How the agent names itself; recorded like `surface`. */
   agent?: string | undefined
+  /** For the surface `chat`: the chat user, as the chat signed it. */
+  chat?: ChatOrigin | undefined
   /** By the word of trusted proxies. */
   clientAddress?: string | undefined
   /** The span of this call in its trace (W3C Trace Context). */

@@ -9,13 +9,19 @@ import type { Tx } from '../../store/db.ts'
 import { findTokenOfSession } from '../../store/repositories/console-sessions.ts'
 import { findGrant, type StoredGrant } from '../../store/repositories/oauth-grants.ts'
 import { findTokenOfSecretRequest } from '../../store/repositories/secret-requests.ts'
-import { findToken, findTokenById, grantHash, type StoredToken } from '../../store/repositories/tokens.ts'
+import {
+  chatHash,
+  findToken,
+  findTokenById,
+  grantHash,
+  type StoredToken,
+} from '../../store/repositories/tokens.ts'
 
 /**
- * A token, the id of a signed-in browser session, the code of a link of request-secret, or a grant (`grantText`): this
- * program checked the access token and never takes the grant from a caller.
+ * A token, the id of a signed-in browser session, the code of a link of request-secret, a grant (`grantText`), or the id of
+ * a chat user: this program checked the access token or the chat's signature and never takes these two from a caller.
  */
-export type CredentialKind = 'token' | 'session' | 'secret-link' | 'grant'
+export type CredentialKind = 'token' | 'session' | 'secret-link' | 'grant' | 'chat'
 
 /** The grant and scopes of an access token. Those in the row of the grant do not count: other tokens change them. */
 export interface PresentedGrant {
@@ -79,7 +85,7 @@ export async function callerOf(
   }
   const presented = kind === 'grant' ? grantIn(token) : null
   const grant = presented && (await findGrant(tx, presented.tokenId))
-  const hash = grant ? grantHash(grant.tokenId) : tokenHash(token)
+  const hash = grant ? grantHash(grant.tokenId) : kind === 'chat' ? chatHash(token) : tokenHash(token)
   const stored = await storedToken(tx, kind, hash, now)
   if (!stored || isExpired(stored.expiresAt, now)) throw unknownToken()
   const access = grant ? accessOfGrant(grant, presented!.scopes) : stored.access

@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 
 /** Where a call came from, as an audit entry records it. */
 export function originOf({ token }: Caller, call: Call) {
-  const { surface, agentSession, agent, traceparent, approval, clientAddress, confirmedBy } = call
+  const { surface, agentSession, agent, traceparent, approval, clientAddress, confirmedBy, chat } = call
   return {
     surface,
     tokenId: token.tokenId || null,
@@ -14,5 +14,6 @@ export function originOf({ token }: Caller, call: Call) {
     approvalId: approval ?? null,
     agent: token.agent ?? agent ?? null,
     confirmedBy: confirmedBy ?? null,
+    chat: chat ?? null,
   }
 }

@@ -4,6 +4,7 @@ import type { StoredContactPoint } from '../../domain/alerts/contact-point.ts'
 import type { StoredApproval } from '../../domain/approvals/approval.ts'
 import type { AppRecord } from '../../domain/apps/app-settings.ts'
 import type { Backup } from '../../domain/backups/backup.ts'
+import type { StoredChatConnection } from '../../domain/chat/connection.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { JobRun } from '../../domain/jobs/run.ts'
 import type { Tx } from '../../store/db.ts'
@@ -18,6 +19,8 @@ import { findApproval } from '../../store/repositories/approvals.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { findAuditEntry, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { findBackup } from '../../store/repositories/backups.ts'
+import { findChatConnection } from '../../store/repositories/chat-connections.ts'
+import { findChatUser, type StoredChatUser } from '../../store/repositories/chat-users.ts'
 import { findContactPoint } from '../../store/repositories/contact-points.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findJobRun } from '../../store/repositories/job-runs.ts'
@@ -61,6 +64,8 @@ const resources = {
   'audit-entry': resource<StoredAuditEntry>({ find: findAuditEntry }),
   policy: resource<StoredPolicy>({ find: findPolicyOfAccount, revision }),
   approval: resource<StoredApproval>({ find: findApproval }),
+  'chat-connection': resource<StoredChatConnection>({ find: findChatConnection, revision }),
+  'chat-user': resource<StoredChatUser>({ find: findChatUser }),
   // New rows go above this line.
 } satisfies Record<PolicyType, Resource<Located>>
 

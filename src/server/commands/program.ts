@@ -93,6 +93,7 @@ function addClientCommands(program: CliCommand, cli: Cli, done: Done): void {
     done,
   )
   nounOf(program, 'contact-points', 'receivers of notifications: list, create, change, test')
+  nounOf(program, 'chat', 'operate from a chat: connections, connect, disconnect, users')
   nounOf(program, 'invitations', 'accounts that invite you: list, accept, decline')
   addRegionCheckCommand(
     nounOf(program, 'regions', 'where environments run, and on which engine: list, check'),

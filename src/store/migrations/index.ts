@@ -40,6 +40,7 @@ import { failedWrites } from './074-failed-writes.ts'
 import { claims } from './075-claims.ts'
 import { approvals } from './080-approvals.ts'
 import { domains } from './088-domains.ts'
+import { chat } from './085-chat.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -85,4 +86,5 @@ export const migrations: readonly Migration[] = [
   claims,
   approvals,
   domains,
+  chat,
 ]

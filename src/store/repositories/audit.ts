@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import { z } from 'zod'
-import type { AuditOutcome, ConfirmedBy, Surface } from '../../contract/audit.ts'
+import type { AuditOutcome, ChatOrigin, ConfirmedBy, Surface } from '../../contract/audit.ts'
 import type { Impact } from '../../contract/impact.ts'
 import { newId } from '../../domain/ids.ts'
 import type { DecisionRecord } from '../../domain/policy/call.ts'
@@ -13,6 +13,7 @@ import type { SecretBox } from '../secrets/secret-box.ts'
 import { type AuditHead, findHead, saveHead } from './audit-heads.ts'
 
 const decisionRecord = recordReader<DecisionRecord>('audit_log', null, z.object({ kind: z.string() }))
+const chatRecord = recordReader<ChatOrigin>('audit_log', null, z.object({ user: z.string() }))
 const impactRecord = recordReader<Impact>('audit_log', null, z.object({ actions: z.array(z.string()) }))
 const objectRecord = recordReader<StoredAuditEntry['before']>('audit_log', null, z.unknown())
 
@@ -34,6 +35,8 @@ interface AuditEntry {
   agent: string | null
   /** What answered the question before a destructive tool call; null without one and in older entries. */
   confirmedBy: ConfirmedBy | null
+  /** The chat user of a call from a chat; null for other surfaces. */
+  chat: ChatOrigin | null
   /** For an undo: the entry that it undid. */
   undid: string | null
   /** The approval that the call ran by. */
@@ -86,6 +89,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     approval_id: entry.approvalId,
     impact: entry.impact && JSON.stringify(entry.impact),
     decision: entry.decision ? JSON.stringify(entry.decision) : null,
+    chat: entry.chat && JSON.stringify(entry.chat),
   }
   // Both texts together have up to megabytes.
   const pacer = new Pacer()
@@ -137,6 +141,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.impact === null ? [] : [{ impact: row.impact }]),
     ...(row.decision === null ? [] : [{ decision: row.decision }]),
     ...(row.client_address === null ? [] : [{ client: row.client_address }]),
+    ...(row.chat === null ? [] : [{ chat: row.chat }]),
   ]
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
@@ -280,6 +285,7 @@ function entryOf(row: Row): StoredAuditEntry {
     confirmedBy: row.confirmed_by as ConfirmedBy | null,
     undid: row.undid,
     approvalId: row.approval_id,
+    chat: row.chat === null ? null : chatRecord.parse(row.chat, row.entry_id),
     operation: row.operation,
     objectType: row.object_type,
     objectId: row.object_id,

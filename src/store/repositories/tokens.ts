@@ -36,6 +36,11 @@ export function grantHash(tokenId: string): string {
   return `grant:${tokenId}`
 }
 
+/** Stands for the hash in the row of the token that a chat user acts with: no token has this hash. */
+export function chatHash(chatUserId: string): string {
+  return `chat:${chatUserId}`
+}
+
 export async function findToken(tx: Tx, hash: string): Promise<StoredToken | null> {
   const row = await tx.selectFrom('tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
   return row ? tokenOf(row) : null

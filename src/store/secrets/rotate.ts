@@ -27,6 +27,13 @@ const places = [
     columns: ['record'],
     order: 'created_at',
   },
+  {
+    table: 'chat_connections',
+    key: 'connection_id',
+    owner: 'connection_id',
+    columns: ['record'],
+    order: 'created_at',
+  },
   { table: 'approvals', key: 'approval_id', owner: 'approval_id', columns: ['sealed'], order: 'created_at' },
   { table: 'audit_heads', key: 'account_id', owner: 'account_id', columns: ['record'], order: 'account_id' },
   { table: 'rollouts', key: 'rollout_id', owner: 'app_env_id', columns: ['record'], order: 'created_at' },

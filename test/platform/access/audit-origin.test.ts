@@ -198,7 +198,7 @@ describe('the origin of an audit entry', () => {
       hashOfEntry({
         ...{ ...old, token_id: null, session_id: null, trace_id: null },
         ...{ agent: null, undid: null, impact: null, decision: null, approval_id: null },
-        ...{ confirmed_by: null, client_address: null },
+        ...{ confirmed_by: null, client_address: null, chat: null },
       }),
     ).toBe(
       createHash('sha256')

@@ -144,6 +144,7 @@ export const surfaceNames: Record<Entry['surface'], string> = {
   cli: 'Command line',
   rest: 'REST API',
   link: 'Link',
+  chat: 'Chat',
 }
 
 /** The objects of the entries, and every environment, for the filter. */

@@ -1,0 +1,251 @@
+import { sql } from 'kysely'
+import { z } from 'zod'
+import type { Notification } from '../../domain/alerts/notification.ts'
+import { newId } from '../../domain/ids.ts'
+import type { Tables, Tx } from '../db.ts'
+import { recordReader } from '../record.ts'
+
+declare module '../db.ts' {
+  interface Tables {
+    chat_messages: {
+      message_id: string
+      connection_id: string
+      /** `alert:<episodeId>`, `diagnosis:<episodeId>` or `approval:<approvalId>`. */
+      subject: string
+      /** The subject of the message in whose thread this one is; null for a message of the channel. */
+      thread: string | null
+      wanted: string
+      /** Grows with each change of `wanted`. */
+      version: number
+      /** The version that the chat shows; 0: none. */
+      sent_version: number
+      /** What the chat calls the message. */
+      ts: string | null
+      attempts: number
+      next_at_ms: number
+      reason: string | null
+      created_at: string
+    }
+  }
+}
+
+/** What a message is to show. */
+export type WantedMessage =
+  | { kind: 'alert' | 'diagnosis'; notification: Notification }
+  /** The rest is read when it is sent. */
+  | { kind: 'approval'; approvalId: string; status: string; decisions: number }
+
+export interface ChatMessage {
+  messageId: string
+  connectionId: string
+  subject: string
+  thread: string | null
+  wanted: WantedMessage
+  version: number
+  sentVersion: number
+  ts: string | null
+  attempts: number
+}
+
+const wantedRecord = recordReader<WantedMessage>('chat_messages', null, z.looseObject({ kind: z.string() }))
+
+function messageOf(row: Tables['chat_messages']): ChatMessage {
+  return {
+    messageId: row.message_id,
+    connectionId: row.connection_id,
+    subject: row.subject,
+    thread: row.thread,
+    wanted: wantedRecord.parse(row.wanted, row.message_id),
+    version: row.version,
+    sentVersion: row.sent_version,
+    ts: row.ts,
+    attempts: row.attempts,
+  }
+}
+
+/** What a message is to show from now on, in the transaction of the change that it tells. */
+export async function wantChatMessage(
+  tx: Tx,
+  message: { connectionId: string; subject: string; thread?: string; wanted: WantedMessage },
+  nowMs: number,
+): Promise<void> {
+  const { connectionId, subject, thread = null, wanted } = message
+  const record = JSON.stringify(wanted)
+  await tx
+    .insertInto('chat_messages')
+    .values({
+      message_id: newId('cms'),
+      connection_id: connectionId,
+      subject,
+      thread,
+      wanted: record,
+      version: 1,
+      sent_version: 0,
+      ts: null,
+      attempts: 0,
+      next_at_ms: nowMs,
+      reason: null,
+      created_at: new Date(nowMs).toISOString(),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['connection_id', 'subject']).doUpdateSet((e) => ({
+        wanted: record,
+        version: e('chat_messages.version', '+', 1),
+      })),
+    )
+    .execute()
+}
+
+/** One message for each episode of an alert, in every chat of the account that has a channel. */
+export async function wantAlertMessages(tx: Tx, notification: Notification, nowMs: number): Promise<void> {
+  const { accountId, episodeId, event } = notification
+  const connections = await tx
+    .selectFrom('chat_connections')
+    .select('connection_id')
+    .where('account_id', '=', accountId)
+    .where('channel', 'is not', null)
+    .execute()
+  for (const { connection_id: connectionId } of connections) {
+    const subject = `alert:${episodeId}`
+    await wantChatMessage(tx, { connectionId, subject, wanted: { kind: 'alert', notification } }, nowMs)
+    if (event !== 'firing') continue
+    const wanted = { kind: 'diagnosis' as const, notification }
+    const reply = { connectionId, subject: `diagnosis:${episodeId}`, thread: subject, wanted }
+    await wantChatMessage(tx, reply, nowMs)
+  }
+}
+
+/** Approvals that wait and have no message yet, by connection. */
+export async function listUnannouncedApprovals(
+  tx: Tx,
+  now: string,
+): Promise<{ connectionId: string; approvalId: string }[]> {
+  const rows = await tx
+    .selectFrom('approvals as a')
+    .innerJoin('chat_connections as c', 'c.account_id', 'a.account_id')
+    .select(['c.connection_id as connectionId', 'a.approval_id as approvalId'])
+    .where('a.status', '=', 'pending')
+    .where('a.expires_at', '>', now)
+    .where('c.channel', 'is not', null)
+    .whereRef('a.created_at', '>=', 'c.created_at')
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('chat_messages as m')
+            .select('m.message_id')
+            .whereRef('m.connection_id', '=', 'c.connection_id')
+            .where('m.subject', '=', sql<string>`'approval:' || a.approval_id`),
+        ),
+      ),
+    )
+    .orderBy('a.created_at')
+    .limit(100)
+    .execute()
+  return rows
+}
+
+/** Messages about approvals whose end is not shown yet. */
+export async function listOpenApprovalMessages(tx: Tx): Promise<ChatMessage[]> {
+  const rows = await tx
+    .selectFrom('chat_messages')
+    .selectAll()
+    .where('subject', 'like', 'approval:%')
+    .where('wanted', 'like', '%"status":"pending"%')
+    .execute()
+  return rows.map(messageOf)
+}
+
+/** Messages whose latest version the chat does not show, the oldest first; replies once their thread exists. */
+export async function listDueChatMessages(
+  tx: Tx,
+  { nowMs, longestWaitMs, limit }: { nowMs: number; longestWaitMs: number; limit: number },
+): Promise<ChatMessage[]> {
+  const rows = await tx
+    .selectFrom('chat_messages as m')
+    .selectAll('m')
+    .whereRef('m.sent_version', '<', 'm.version')
+    // A time further ahead was written before the wall clock stepped back.
+    .where((e) => e.or([e('m.next_at_ms', '<=', nowMs), e('m.next_at_ms', '>', nowMs + longestWaitMs)]))
+    .where((e) =>
+      e.or([
+        e('m.thread', 'is', null),
+        e.exists(
+          e
+            .selectFrom('chat_messages as parent')
+            .select('parent.message_id')
+            .whereRef('parent.connection_id', '=', 'm.connection_id')
+            .whereRef('parent.subject', '=', 'm.thread')
+            .where('parent.ts', 'is not', null),
+        ),
+      ]),
+    )
+    .orderBy('m.created_at')
+    .orderBy('m.message_id')
+    .limit(limit)
+    .execute()
+  return rows.map(messageOf)
+}
+
+export async function findChatMessage(
+  tx: Tx,
+  connectionId: string,
+  subject: string,
+): Promise<ChatMessage | null> {
+  const row = await tx
+    .selectFrom('chat_messages')
+    .selectAll()
+    .where('connection_id', '=', connectionId)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row ? messageOf(row) : null
+}
+
+/** The outcome of an attempt to show a version; `sent`: the chat shows it as `ts`. */
+export async function recordChatAttempt(
+  tx: Tx,
+  { messageId, version }: ChatMessage,
+  outcome:
+    | { sent: true; ts: string | null }
+    | { sent: false; nextAtMs: number; attempts: number; reason: string },
+): Promise<void> {
+  await tx
+    .updateTable('chat_messages')
+    .set(
+      outcome.sent
+        ? {
+            sent_version: version,
+            attempts: 0,
+            reason: null,
+            ...(outcome.ts === null ? {} : { ts: outcome.ts }),
+          }
+        : { next_at_ms: Math.round(outcome.nextAtMs), attempts: outcome.attempts, reason: outcome.reason },
+    )
+    .where('message_id', '=', messageId)
+    .execute()
+}
+
+/** The messages that wait for a connection, and why the last attempt failed. */
+export async function waitingChatMessages(
+  tx: Tx,
+  connectionId: string,
+): Promise<{ waiting: number; problem: string | null }> {
+  const rows = await tx
+    .selectFrom('chat_messages')
+    .select('reason')
+    .where('connection_id', '=', connectionId)
+    .whereRef('sent_version', '<', 'version')
+    .orderBy('attempts', 'desc')
+    .execute()
+  return { waiting: rows.length, problem: rows[0]?.reason ?? null }
+}
+
+/** Messages that show their last state. */
+export async function forgetChatMessagesBefore(tx: Tx, at: string): Promise<void> {
+  await tx
+    .deleteFrom('chat_messages')
+    .where('created_at', '<', at)
+    .whereRef('sent_version', '=', 'version')
+    .where('wanted', 'not like', '%"status":"pending"%')
+    .execute()
+}
