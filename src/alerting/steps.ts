@@ -5,6 +5,7 @@ import { isFlapping, nextAlertState, type Reading } from '../domain/alerts/state
 import { newId } from '../domain/ids.ts'
 import type { Tx } from '../store/db.ts'
 import { removeAlert } from '../store/repositories/alerts.ts'
+import { wantAlertMessages } from '../store/repositories/chat-messages.ts'
 import { contactPointsOwedTheEnd, dropUnsent } from './announced.ts'
 import { insertNotification } from './outbox.ts'
 import { findAlertStates, noteCheck, type StoredAlertState, saveAlertState } from './states.ts'
@@ -156,5 +157,7 @@ async function putNotifications(
     const row = { contactPointId, alertId, appEnvId, ordinal, dedupKey: episodeId, notification }
     await insertNotification(tx, row, nowMs)
   }
+  // The end at a removed contact point is not the end of the episode.
+  if (!of.contactPointIds) await wantAlertMessages(tx, notification, nowMs)
   return to
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, type Server as NetServer, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Receiver } from '../chat/receiver.ts'
 import type { HttpSend } from '../client/http-send.ts'
 import type { Operation } from '../contract/operation.ts'
 import { apiPrefix } from '../contract/operation.ts'
@@ -14,6 +15,7 @@ import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts
 import type { SpanSink } from '../trace.ts'
 import { plainAddress, TrustedProxies } from '../trusted-proxies.ts'
 import { cannotListen } from './cannot-listen.ts'
+import { addChatRoute } from './chat-route.ts'
 import { credentialReader, type GrantReader } from './console-credential.ts'
 import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
 import { errorResponse } from './error-response.ts'
@@ -40,6 +42,8 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   uploads: UploadReceiver
   /** The links of request-secret; absent = no such page. */
   secrets?: SecretEntry | undefined
+  /** Takes commands and clicks of chats; absent = no such address. */
+  chat?: Pick<Receiver, 'hook'> | undefined
   /** Handles raw requests to `/mcp`, including authentication; absent = 404. */
   mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
   /** Calls of other control planes of the installation; absent = there are none. */
@@ -206,6 +210,7 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   addOperationRoutes(app, options.operations, options.runner, limits, credentialOf, options.spans)
   addUploadRoute(app, options.uploads, limits.timeoutMs)
   if (options.secrets !== undefined) addSecretPage(app, options.secrets, limits)
+  if (options.chat !== undefined) addChatRoute(app, options.chat)
   const { mcp, referenceDir } = options
   const sources = {
     ...options,

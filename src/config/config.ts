@@ -19,6 +19,8 @@ const flag = z
   .enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })
   .transform((value) => value === 'true' || value === '1')
 
+const httpAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
+
 const settings = {
   LONGSHORE_HOME: z.string().min(1).default('.longshore'),
   LONGSHORE_HOST: z.string().min(1).max(253).default('127.0.0.1'),
@@ -81,17 +83,16 @@ const settings = {
     .string()
     .regex(/^[0-9a-fA-F]{64}$|^[A-Za-z0-9+/_-]{43}=?$/, 'must be 32 bytes as 64 hex digits or base64')
     .optional(),
-  LONGSHORE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-  LONGSHORE_PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  LONGSHORE_URL: httpAddress.optional(),
+  LONGSHORE_PUBLIC_URL: httpAddress
     .regex(/^[^?#@]+$/, 'must be an address without user, query or fragment')
     .optional(),
   ...oauthSettings,
   LONGSHORE_TOKEN: z.string().min(1).optional(),
   LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
-  LONGSHORE_INCIDENT_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-    .optional(),
+  // The public Events API v2.
+  LONGSHORE_INCIDENT_URL: httpAddress.default('https://events.pagerduty.com/v2/enqueue'),
+  LONGSHORE_SLACK_API_URL: httpAddress.default('https://slack.com/api'),
   LONGSHORE_ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   LONGSHORE_ALLOW_HOST_ACCESS: flag.default(false),
   LONGSHORE_RATE_LIMITS: z
@@ -148,9 +149,6 @@ const allSettings = z
     },
   )
 
-/** Where incident contact points send when the operator names no other service: the public Events API v2. */
-const publicIncidentUrl = 'https://events.pagerduty.com/v2/enqueue'
-
 /** All settings, read once and frozen (docs/interface.md#starting-and-configuring). */
 export interface Config extends AddressSettings, CertificateSettings {
   /** Absolute path; all state of the embedded installation. */
@@ -189,6 +187,8 @@ export interface Config extends AddressSettings, CertificateSettings {
   /** An OTLP endpoint is set: traces are exported to it. */
   readonly exportsTraces: boolean
   readonly incidentUrl: string
+  /** Without a trailing slash. */
+  readonly slackApiUrl: string
   readonly allowPrivateWebhooks: boolean
   /** Leaves instance metadata and services of this machine open to containers on Docker. */
   readonly allowHostAccess: boolean
@@ -224,9 +224,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     ? readConfigFile(path.resolve(workingDir, parsed.data.LONGSHORE_CONFIG))
     : { value: null, problems: [] }
   problems.push(...file.problems)
-  if (problems.length > 0 || !parsed.success) {
-    throw unusable(problems)
-  }
+  if (problems.length > 0 || !parsed.success) throw unusable(problems)
   const value = parsed.data
   const regions = regionsOf(value, present, file.value, kubeconfigOf(env))
   return Object.freeze({
@@ -253,7 +251,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     oauth: oauthOf(value),
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
     exportsTraces: Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT),
-    incidentUrl: value.LONGSHORE_INCIDENT_URL ?? publicIncidentUrl,
+    incidentUrl: value.LONGSHORE_INCIDENT_URL,
+    slackApiUrl: value.LONGSHORE_SLACK_API_URL.replace(/\/+$/, ''),
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
     allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,
     rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),

@@ -140,8 +140,9 @@ export const removeChatUser = operation({
   id: 'remove-chat-user',
   method: 'DELETE',
   path: '/chat-user',
-  summary: 'Ends that a chat user acts as a member: as the caller, or with Manage Members as anybody.',
-  policy: { on: 'chat-user' },
+  summary:
+    'Ends that a chat user acts as a member (Manage Members). Your own: revoke its token, which list-user-tokens shows.',
+  policy: { on: 'chat-user', needs: 'manageMembers' },
   input: z.strictObject({ accountId, chatUserId: id.describe('See list-chat-users') }),
   output: z.object(message),
   peopleOnly: true,

@@ -183,6 +183,7 @@ export const resources = {
     in: 'account',
     through: 'account',
     key: 'chatUser',
+    alwaysNeeds: 'manageMembers',
     toolScope: { reads: null, writes: null },
   },
   // New rows go above this line.

@@ -28,6 +28,7 @@ import { handlers } from '../operations/index.ts'
 import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
+import { chatOf } from './chat.ts'
 import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
@@ -107,7 +108,8 @@ async function startControlPlane(
   const dataKeys = watchDataKeys(platform, (keyId) => {
     started.dataKey = keyId
   })
-  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth })
+  const chat = chatOf(platform, started, runner)
+  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth, chat })
   let begun: Awaited<ReturnType<typeof begin>>
   try {
     await listen(api, platform, started)
@@ -129,6 +131,7 @@ async function startControlPlane(
     ['measurements', () => measuring.stop()],
     ['MCP', () => mcp.close()],
     ['API', () => api.close()],
+    ['answers to chats', () => chat.stop()],
     ['uses of tokens', () => tokenUses.stop()],
     ['alerting', () => work.stop()],
     ['regions', () => Promise.all([reconciler, ...started.clusters].map((one) => one.stop()))],
@@ -239,12 +242,13 @@ interface ApiSurfaces {
   sessions: ConsoleSessions
   sources: DataSources
   oauth: OAuth | undefined
+  chat: ReturnType<typeof chatOf>
 }
 
 function apiServer(
   platform: Platform,
   started: Started,
-  { runner, mcp, measuring, sessions, sources, oauth }: ApiSurfaces,
+  { runner, mcp, measuring, sessions, sources, oauth, chat }: ApiSurfaces,
 ): ApiServer {
   const { config, log, clock, db, metrics, uploads, hasSharedFiles, membership } = platform
   const startedMs = clock.wallMs()
@@ -273,6 +277,7 @@ function apiServer(
       return measuring.figures.text(measuring.ingress, environments, metrics.memoryBytes, facts)
     },
     mcp,
+    chat,
     ...(oauth ? { oauth: { ...oauth.routes, grantOf: oauth.grantOf } } : {}),
     console: {
       dir: path.join(import.meta.dirname, 'console'),

@@ -37,6 +37,10 @@ export interface TestPlatformOptions {
   notifier?: Notifier
   /** Where people reach the platform; default: its API. */
   publicUrl?: string
+  /** The API of Slack; default: none answers. */
+  slackApiUrl?: string
+  /** False: addresses of tenants must be public, as in an installation. */
+  allowPrivate?: boolean
   clockScale?: number
   /** Policy of the platform. */
   policy?: PolicyContent

@@ -5,6 +5,7 @@ import { type Alerting, createAlerting } from '../../src/alerting/alerting.ts'
 import { createNotifier } from '../../src/alerting/notifiers/deliver.ts'
 import { createMailer } from '../../src/alerting/notifiers/email.ts'
 import { createApiServer } from '../../src/api/server.ts'
+import type { Chat } from '../../src/chat/open.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { type Clock, systemClock, timestamp } from '../../src/clock.ts'
 import type { AccountSettings } from '../../src/contract/accounts.ts'
@@ -44,6 +45,7 @@ import type { TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
 import { RecordedRoutes } from './recorded-routes.ts'
+import { openTestChat } from './test-chat.ts'
 import { testInstallation } from './test-installation.ts'
 
 export interface TestUser {
@@ -76,6 +78,7 @@ export class TestPlatform {
   reconciler: Reconciler | null = null
   #newReconciler!: () => Reconciler
   alerting!: Alerting
+  chat!: Chat
   #databaseAvailability: DatabaseAvailabilityWatch | null = null
   #users = 0
   #names = 0
@@ -161,10 +164,8 @@ export class TestPlatform {
   }
 
   async makeEnvironmentToken(appEnvId: string): Promise<string> {
-    const token = newToken('environment')
-    await this.db.write((tx) =>
-      insertToken(tx, tokenHash(token), { kind: 'environment', appEnvId }, this.now),
-    )
+    const [token, owner] = [newToken('environment'), { kind: 'environment', appEnvId } as const]
+    await this.db.write((tx) => insertToken(tx, tokenHash(token), owner, this.now))
     return token
   }
 
@@ -218,16 +219,14 @@ export class TestPlatform {
     this.alerting = createAlerting({ db, log, secrets, metrics, notifier, clockScale, publicUrl, ...own })
     this.#closers.push(() => this.alerting.stop())
     const uploads = createUploadStore({ files: new FolderFiles(this.dir) })
+    const engines = options.engines ?? new Map<string, Engine>([[this.region, engine]])
+    const all = [...engines].map(([region, of]) => ({ region, engine: of }))
     this.#databaseAvailability = new DatabaseAvailabilityWatch({
-      regions: [...(options.engines ?? new Map<string, Engine>([[this.region, engine]]))].map(
-        ([region, of]) => ({ region, engine: of }),
-      ),
-      imageSource: null,
-      clock,
-      log,
+      ...{ regions: all, imageSource: null, clock, log },
     })
     await this.#databaseAvailability.refresh()
     this.runner = this.#runner(options)
+    this.chat = openTestChat(this, this.#closers)
     await this.#serveApi(uploads, options)
     if (options.alerts) this.alerting.start()
     if (options.reconciles === false) return
@@ -288,6 +287,7 @@ export class TestPlatform {
       runner,
       uploads: createUploadReceiver({ db, clock, files, node: 'test' }),
       secrets: createSecretEntry({ db, clock, runner }),
+      chat: this.chat.receiver,
       readiness: async () => ({ ready: true, problems: [] }),
       metricsText: () => '',
       host: '127.0.0.1',

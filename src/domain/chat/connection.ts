@@ -19,11 +19,6 @@ export interface StoredChatConnection {
   revision: number
 }
 
-/** A connection with its secrets in clear, for its adapter only. */
-export interface OpenChatConnection extends Omit<StoredChatConnection, 'secrets'> {
-  secrets: Partial<Record<Secret, string>>
-}
-
 const takes: Readonly<Record<ChatKind, { required: readonly Secret[]; optional: readonly Secret[] }>> = {
   'slack-socket': { required: ['appToken', 'botToken'], optional: [] },
   'slack-http': { required: ['signingSecret'], optional: ['botToken'] },

@@ -14,6 +14,8 @@ import { foldUsage } from '../../regions/usage-meter.ts'
 import type { Db } from '../../store/db.ts'
 import type { Wakes } from '../../store/membership.ts'
 import { forgetAnsweredQuestionsBefore } from '../../store/repositories/answered-questions.ts'
+import { forgetChatMessagesBefore } from '../../store/repositories/chat-messages.ts'
+import { forgetOldChat } from '../../store/repositories/chat-requests.ts'
 import { forgetAnswersBefore } from '../../store/repositories/idempotency.ts'
 import { forgetUnusedUploads } from '../../store/repositories/uploads.ts'
 import { Worker } from '../../worker.ts'
@@ -122,14 +124,16 @@ function periodic(
 }
 
 /**
- * Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, old sources,
- * console sessions, and codes and tokens of OAuth.
+ * Deletes expired answers (docs/interface.md#idempotency), notifications, upload addresses, requests and messages of chats,
+ * old sources, console sessions, and codes and tokens of OAuth.
  */
 async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> {
   const nowMs = clock.wallMs()
   await db.write((tx) => forgetAnswersBefore(tx, timestamp(nowMs - dayMs)))
   await db.write((tx) => forgetNotificationsBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await db.write((tx) => forgetUnusedUploads(tx, timestamp(nowMs - dayMs), timestamp(nowMs)))
+  await db.write((tx) => forgetOldChat(tx, timestamp(nowMs), timestamp(nowMs - dayMs)))
+  await db.write((tx) => forgetChatMessagesBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await forgetOldSources(db, config.keptVersions)
   await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await createConsoleSessions({ db, clock }).sweep()

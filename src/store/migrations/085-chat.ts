@@ -22,7 +22,7 @@ export const chat: Migration = {
     `create table chat_questions (question_id text primary key, connection_id text not null, workspace text not null,
        chat_user text not null, record text not null, expires_at text not null)`,
     `create table chat_messages (message_id text primary key, connection_id text not null, subject text not null,
-       thread text, wanted text not null, version integer not null, sent_version integer not null, ts text,
+       thread text, wanted text not null, is_open integer not null, version integer not null, sent_version integer not null, ts text,
        attempts integer not null, next_at_ms bigint not null, reason text, created_at text not null)`,
     'create unique index chat_messages_of on chat_messages (connection_id, subject)',
     'create index chat_messages_due on chat_messages (next_at_ms) where sent_version < version',

@@ -15,6 +15,8 @@ declare module '../db.ts' {
       /** The subject of the message in whose thread this one is; null for a message of the channel. */
       thread: string | null
       wanted: string
+      /** 1: its alert still fires, or its approval still waits. */
+      is_open: number
       /** Grows with each change of `wanted`. */
       version: number
       /** The version that the chat shows; 0: none. */
@@ -31,7 +33,8 @@ declare module '../db.ts' {
 
 /** What a message is to show. */
 export type WantedMessage =
-  | { kind: 'alert' | 'diagnosis'; notification: Notification }
+  | { kind: 'alert'; notification: Notification }
+  | { kind: 'diagnosis'; notification: Notification }
   /** The rest is read when it is sent. */
   | { kind: 'approval'; approvalId: string; status: string; decisions: number }
 
@@ -63,6 +66,11 @@ function messageOf(row: Tables['chat_messages']): ChatMessage {
   }
 }
 
+function isOpen(wanted: WantedMessage): boolean {
+  if (wanted.kind === 'approval') return wanted.status === 'pending'
+  return wanted.kind === 'alert' && wanted.notification.event === 'firing'
+}
+
 /** What a message is to show from now on, in the transaction of the change that it tells. */
 export async function wantChatMessage(
   tx: Tx,
@@ -70,7 +78,7 @@ export async function wantChatMessage(
   nowMs: number,
 ): Promise<void> {
   const { connectionId, subject, thread = null, wanted } = message
-  const record = JSON.stringify(wanted)
+  const state = { wanted: JSON.stringify(wanted), is_open: isOpen(wanted) ? 1 : 0 }
   await tx
     .insertInto('chat_messages')
     .values({
@@ -78,7 +86,7 @@ export async function wantChatMessage(
       connection_id: connectionId,
       subject,
       thread,
-      wanted: record,
+      ...state,
       version: 1,
       sent_version: 0,
       ts: null,
@@ -89,7 +97,7 @@ export async function wantChatMessage(
     })
     .onConflict((conflict) =>
       conflict.columns(['connection_id', 'subject']).doUpdateSet((e) => ({
-        wanted: record,
+        ...state,
         version: e('chat_messages.version', '+', 1),
       })),
     )
@@ -107,6 +115,8 @@ export async function wantAlertMessages(tx: Tx, notification: Notification, nowM
     .execute()
   for (const { connection_id: connectionId } of connections) {
     const subject = `alert:${episodeId}`
+    // A connection that was made in the middle of an episode does not tell its end.
+    if (event === 'resolved' && !(await findChatMessage(tx, connectionId, subject))) continue
     await wantChatMessage(tx, { connectionId, subject, wanted: { kind: 'alert', notification } }, nowMs)
     if (event !== 'firing') continue
     const wanted = { kind: 'diagnosis' as const, notification }
@@ -151,21 +161,20 @@ export async function listOpenApprovalMessages(tx: Tx): Promise<ChatMessage[]> {
     .selectFrom('chat_messages')
     .selectAll()
     .where('subject', 'like', 'approval:%')
-    .where('wanted', 'like', '%"status":"pending"%')
+    .where('is_open', '=', 1)
+    .limit(1_000)
     .execute()
   return rows.map(messageOf)
 }
 
-/** Messages whose latest version the chat does not show, the oldest first; replies once their thread exists. */
-export async function listDueChatMessages(
-  tx: Tx,
-  { nowMs, longestWaitMs, limit }: { nowMs: number; longestWaitMs: number; limit: number },
-): Promise<ChatMessage[]> {
-  const rows = await tx
+/** A time further ahead than this was written before the wall clock stepped back. */
+const longestWaitMs = 2 * 3_600_000
+
+/** Messages whose latest version the chat does not show; replies once their thread exists. */
+function dueMessages(tx: Tx, nowMs: number) {
+  return tx
     .selectFrom('chat_messages as m')
-    .selectAll('m')
     .whereRef('m.sent_version', '<', 'm.version')
-    // A time further ahead was written before the wall clock stepped back.
     .where((e) => e.or([e('m.next_at_ms', '<=', nowMs), e('m.next_at_ms', '>', nowMs + longestWaitMs)]))
     .where((e) =>
       e.or([
@@ -180,6 +189,21 @@ export async function listDueChatMessages(
         ),
       ]),
     )
+}
+
+export async function listDueChats(tx: Tx, nowMs: number): Promise<string[]> {
+  const rows = await dueMessages(tx, nowMs).select('m.connection_id').distinct().execute()
+  return rows.map((row) => row.connection_id)
+}
+
+/** Those of one connection, the oldest first. */
+export async function listDueChatMessages(
+  tx: Tx,
+  { connectionId, nowMs, limit }: { connectionId: string; nowMs: number; limit: number },
+): Promise<ChatMessage[]> {
+  const rows = await dueMessages(tx, nowMs)
+    .selectAll('m')
+    .where('m.connection_id', '=', connectionId)
     .orderBy('m.created_at')
     .orderBy('m.message_id')
     .limit(limit)
@@ -201,25 +225,27 @@ export async function findChatMessage(
   return row ? messageOf(row) : null
 }
 
-/** The outcome of an attempt to show a version; `sent`: the chat shows it as `ts`. */
+/** The outcome of an attempt to show a version. */
+type ChatAttempt =
+  | { sent: true; handle: string | null }
+  | { sent: false; nextAtMs: number; attempts: number; reason: string; forgetsHandle: boolean }
+
 export async function recordChatAttempt(
   tx: Tx,
   { messageId, version }: ChatMessage,
-  outcome:
-    | { sent: true; ts: string | null }
-    | { sent: false; nextAtMs: number; attempts: number; reason: string },
+  outcome: ChatAttempt,
 ): Promise<void> {
   await tx
     .updateTable('chat_messages')
     .set(
       outcome.sent
-        ? {
-            sent_version: version,
-            attempts: 0,
-            reason: null,
-            ...(outcome.ts === null ? {} : { ts: outcome.ts }),
-          }
-        : { next_at_ms: Math.round(outcome.nextAtMs), attempts: outcome.attempts, reason: outcome.reason },
+        ? { sent_version: version, attempts: 0, reason: null, ts: outcome.handle }
+        : {
+            next_at_ms: Math.round(outcome.nextAtMs),
+            attempts: outcome.attempts,
+            reason: outcome.reason,
+            ...(outcome.forgetsHandle ? { ts: null } : {}),
+          },
     )
     .where('message_id', '=', messageId)
     .execute()
@@ -240,12 +266,7 @@ export async function waitingChatMessages(
   return { waiting: rows.length, problem: rows[0]?.reason ?? null }
 }
 
-/** Messages that show their last state. */
+/** Old messages, unless their alert still fires or their approval still waits. */
 export async function forgetChatMessagesBefore(tx: Tx, at: string): Promise<void> {
-  await tx
-    .deleteFrom('chat_messages')
-    .where('created_at', '<', at)
-    .whereRef('sent_version', '=', 'version')
-    .where('wanted', 'not like', '%"status":"pending"%')
-    .execute()
+  await tx.deleteFrom('chat_messages').where('created_at', '<', at).where('is_open', '=', 0).execute()
 }

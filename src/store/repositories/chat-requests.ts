@@ -42,6 +42,8 @@ export interface ChatQuestion extends ChatPerson {
   operation: string
   input: Record<string, unknown>
   envName: string
+  /** The channel sees the answer. */
+  shared: boolean
   /** SHA-256 of the call and of what the person saw of it. */
   digest: string
 }
@@ -67,7 +69,7 @@ export async function insertChatQuestion(tx: Tx, question: ChatQuestion): Promis
     .execute()
 }
 
-/** Only for the person who was asked, and in time. */
+/** Only for the person who asked for the write, and in time. */
 export async function findChatQuestion(
   tx: Tx,
   questionId: string,

@@ -114,8 +114,7 @@ export async function saveChatUser(
     .executeTakeFirst()
   if (before) await deleteChatUsers(tx, { chatUserId: before.chat_user_id })
   const chatUserId = newId('chu')
-  const pin = { account: user.accountId, app: null, env: null }
-  const access = { ...personAccess, pin }
+  const access = { ...personAccess, pin: { account: user.accountId, app: null, env: null } }
   const name = `Chat: ${user.chatName || user.chatUser}`.slice(0, 100)
   const owner = { kind: 'user' as const, userId: user.userId }
   const tokenId = await insertToken(tx, chatHash(chatUserId), owner, user.createdAt, {

@@ -34,7 +34,8 @@ it('A3 only people who are admins connect a chat, and no answer or audit entry s
   const { json } = await send('GET', '/chat-connections', { accountId: platform.accountId })
   expect(json.connections).toHaveLength(1)
   const audit = await send('GET', '/audit', { accountId: platform.accountId })
-  for (const text of [created.text, JSON.stringify(json), audit.text]) expect(text).not.toContain(signingSecret)
+  for (const text of [created.text, JSON.stringify(json), audit.text])
+    expect(text).not.toContain(signingSecret)
   const stored = await platform.db.read((tx) => findChatConnection(tx, connectionId))
   expect(JSON.stringify(stored)).not.toContain(signingSecret)
 
@@ -93,16 +94,25 @@ it('connects a chat user with a link that works once, for members only, and ends
   expect(await found()).toBeNull()
 })
 
-it('a chat user is removed by its member or a manager, and its token with it', async () => {
+it('A4 a chat user is removed by a manager, or by its member with its token', async () => {
   const { connectionId } = (await connect()).json.connection
   const ann = await platform.makeUser()
   await linkFor(connectionId, 'again')
   const { chatUserId } = (await send('POST', '/chat-user', { code: 'again' }, ann.token)).json
   const { accountId } = platform
   const remove = (token: string) => send('DELETE', '/chat-user', { accountId, chatUserId }, token)
-  expect((await remove((await platform.makeUser()).token)).status).toBe(404)
-  const names = async () => (await send('GET', '/user/tokens', {}, ann.token)).text
-  expect(await names()).toContain('Chat: ann')
-  expect((await remove(ann.token)).status).toBe(200)
-  expect(await names()).not.toContain('Chat: ann')
+  expect((await remove(ann.token)).status).toBe(403)
+  const own = async () => {
+    const { tokens } = (await send('GET', '/user/tokens', {}, ann.token)).json
+    return tokens.filter(({ name }: { name: string }) => name === 'Chat: ann')
+  }
+  expect(await own()).toMatchObject([{ kind: 'person', accountId }])
+  expect((await remove((await platform.makeUser({ manageMembers: true })).token)).status).toBe(200)
+  expect(await own()).toEqual([])
+
+  await linkFor(connectionId, 'once more')
+  await send('POST', '/chat-user', { code: 'once more' }, ann.token)
+  const [{ tokenId }] = await own()
+  await send('DELETE', '/user/token', { tokenId }, ann.token)
+  expect((await send('GET', '/chat-users', { accountId }, ann.token)).json.users).toEqual([])
 })

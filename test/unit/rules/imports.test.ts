@@ -70,7 +70,9 @@ const allowed: Record<string, readonly string[]> = {
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
   regions: [...foundation, 'builds:port', 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
   oauth: [...foundation, 'operations', 'store'],
+  chat: [...foundation, 'alerting:port', 'nearest', 'operations', 'store'],
   api: [
+    'chat:port',
     'client:port',
     'contract',
     'oauth',
@@ -134,8 +136,11 @@ const portFiles: Record<string, readonly string[]> = {
     'src/alerting/steps.ts',
     'src/alerting/outbox.ts',
     'src/alerting/notifiers/notifier.ts',
+    'src/alerting/notifiers/dial.ts',
+    'src/alerting/notifiers/outbound.ts',
   ],
   builds: ['src/builds/content.ts'],
+  chat: ['src/chat/receiver.ts'],
   client: ['src/client/http-send.ts'],
   domain: [
     // What source needs, also before it is uploaded.
