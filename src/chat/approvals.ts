@@ -4,12 +4,12 @@ import type { ChatReply, ChatText } from './chat.ts'
 import { escaped } from './text.ts'
 
 /** An approval, and what the person saw of it: the value of its buttons. */
-export interface Reviewed {
+interface Reviewed {
   approvalId: string
   reviewDigest: string
 }
 
-export function reviewedText({ approvalId, reviewDigest }: Reviewed): string {
+function reviewedText({ approvalId, reviewDigest }: Reviewed): string {
   return `${approvalId} ${reviewDigest}`
 }
 

@@ -1,5 +1,5 @@
 /** A person as the chat names them. Only the ids count: a name can be chosen freely. */
-export interface Speaker {
+interface Speaker {
   workspace: string
   chatUser: string
   chatName: string
@@ -22,7 +22,7 @@ export interface Incoming extends Speaker {
   triggerId: string | null
 }
 
-export interface Button {
+interface Button {
   label: string
   action: string
   value: string

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import { nearestName } from '../nearest.ts'
 import type { Calls } from './calls.ts'
 
-export interface NamedEnvironment {
+interface NamedEnvironment {
   appEnvId: string
   envName: string
 }

@@ -58,7 +58,7 @@ export class ChatOutboxWorker {
   readonly #worker: Worker
   readonly #abort = new AbortController()
   readonly #lanes = new Map<string, Promise<void>>()
-  /** Until when a chat asked to be left alone, in wall time. */
+  /** Until when a chat wants no more requests, in wall time. */
   readonly #quietUntilMs = new Map<string, number>()
 
   constructor(deps: OutboxWorkerDeps) {

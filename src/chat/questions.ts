@@ -19,7 +19,7 @@ import { escaped } from './text.ts'
 const lifeMs = 5 * 60_000
 const mostEffects = 15
 
-interface Asked {
+interface PendingWrite {
   operation: Operation
   input: Record<string, unknown>
   envName: string
@@ -36,7 +36,7 @@ export async function askFirst(
   { db, nowMs }: QuestionDeps,
   calls: Calls,
   person: ChatPerson,
-  { operation, input, envName, shared }: Asked,
+  { operation, input, envName, shared }: PendingWrite,
   changed = false,
 ): Promise<ChatReply> {
   const rehearsed = await calls.dryRun(operation, input)
@@ -106,7 +106,7 @@ export async function canceled(
 
 function answered(): AppError {
   return new AppError('conflict', 'This question is no longer open', {
-    details: 'It was answered, has expired, or was asked by another person. Send the command again.',
+    details: "It was answered, has expired, or is another person's. Send the command again.",
   })
 }
 

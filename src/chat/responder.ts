@@ -24,7 +24,7 @@ const linkLifeMs = 10 * 60_000
 /** Slack refuses longer values of buttons. */
 const mostOfValue = 2_000
 
-export interface ResponderDeps {
+interface ResponderDeps {
   db: Db
   clock: Clock
   runner: OperationRunner
@@ -32,7 +32,7 @@ export interface ResponderDeps {
   words: Words
 }
 
-interface Turn {
+interface Conversation {
   calls: Calls
   person: ChatPerson
   incoming: Incoming
@@ -50,7 +50,7 @@ export class Responder {
     this.#questions = { db: deps.db, nowMs: () => deps.clock.wallMs() }
   }
 
-  /** Null: nothing is to be said. Throws for bugs only. */
+  /** Null: there is no answer. Throws for bugs only. */
   async answer(
     { connectionId, name }: StoredChatConnection,
     incoming: Incoming,
@@ -67,9 +67,9 @@ export class Responder {
     }
   }
 
-  #answerTo(user: StoredChatUser, turn: Omit<Turn, 'calls'>): Promise<ChatReply | null> {
-    const own = { ...turn, calls: callsOf(this.#deps.runner, user) }
-    const { kind, text, action, value } = turn.incoming
+  #answerTo(user: StoredChatUser, conversation: Omit<Conversation, 'calls'>): Promise<ChatReply | null> {
+    const own = { ...conversation, calls: callsOf(this.#deps.runner, user) }
+    const { kind, text, action, value } = conversation.incoming
     if (kind === 'command') return this.#command(own, text)
     if (kind === 'form') return this.#decide(own, 'deny', value, text)
     switch (action) {
@@ -88,23 +88,23 @@ export class Responder {
     }
   }
 
-  async #command(turn: Turn, text: string, readsOnly = false): Promise<ChatReply> {
+  async #command(conversation: Conversation, text: string, readsOnly = false): Promise<ChatReply> {
     const all = text.trim().split(/\s+/).filter(Boolean)
     const words = all.filter((word) => word !== '--share')
     const shared = words.length < all.length
-    const wanted = await wantedBy(turn.calls, words)
+    const wanted = await wantedBy(conversation.calls, words)
     if (readsOnly && wanted.kind !== 'read') throw new AppError('invalid', 'Only answers of reads are shared')
     if (wanted.kind === 'write') {
-      return askFirst(this.#questions, turn.calls, turn.person, { ...wanted, shared })
+      return askFirst(this.#questions, conversation.calls, conversation.person, { ...wanted, shared })
     }
-    const reply = await this.#read(turn, wanted)
+    const reply = await this.#read(conversation, wanted)
     if (shared) return { ...reply, shared: true }
     const value = words.join(' ')
     const isShareable = wanted.kind === 'read' && value.length <= mostOfValue
     return isShareable ? { ...reply, buttons: [{ label: 'Share', action: 'share', value }] } : reply
   }
 
-  async #read({ calls }: Turn, wanted: Exclude<Wanted, { kind: 'write' }>): Promise<ChatReply> {
+  async #read({ calls }: Conversation, wanted: Exclude<Wanted, { kind: 'write' }>): Promise<ChatReply> {
     switch (wanted.kind) {
       case 'help':
         return { title: wanted.problem ?? 'Commands', lines: helpLines() }
@@ -125,7 +125,7 @@ export class Responder {
       }
       case 'read': {
         const { operation, input, envName } = wanted
-        return this.#said(operation, input, envName, await calls.read(operation, input))
+        return this.#reported(operation, input, envName, await calls.read(operation, input))
       }
     }
   }
@@ -134,7 +134,12 @@ export class Responder {
     return (await calls.read(getApproval, { approvalId })) as OutputOf<typeof getApproval>
   }
 
-  async #decide({ calls }: Turn, decision: string, value: string, comment?: string): Promise<ChatReply> {
+  async #decide(
+    { calls }: Conversation,
+    decision: string,
+    value: string,
+    comment?: string,
+  ): Promise<ChatReply> {
     const reviewed = reviewedIn(value)
     if (!reviewed) throw new AppError('invalid', 'This button is of an unknown approval')
     return this.#decided(calls, { ...reviewed, decision, ...(comment ? { comment } : {}) })
@@ -146,7 +151,7 @@ export class Responder {
   }
 
   /** A form where the chat has forms, else a command. The right to decide is checked when the reason comes. */
-  async #askReason({ writer, incoming }: Turn, value: string): Promise<ChatReply | null> {
+  async #askReason({ writer, incoming }: Conversation, value: string): Promise<ChatReply | null> {
     const reviewed = reviewedIn(value)
     if (!reviewed) throw new AppError('invalid', 'This button is of an unknown approval')
     const { triggerId, responseUrl } = incoming
@@ -156,18 +161,23 @@ export class Responder {
     return { title: 'Why?', lines: [`\`/longshore deny ${escaped(reviewed.approvalId, 64)} <reason>\``] }
   }
 
-  async #confirm({ calls, person }: Turn, questionId: string): Promise<ChatReply> {
+  async #confirm({ calls, person }: Conversation, questionId: string): Promise<ChatReply> {
     const done = await confirmed(this.#questions, calls, person, questionId)
     if (!('operation' in done)) return done
     const { operation, input, envName, shared, status, answer } = done
-    if (status !== 202) return { ...this.#said(operation, input, envName, answer), shared }
+    if (status !== 202) return { ...this.#reported(operation, input, envName, answer), shared }
     return {
       title: 'People must approve this first; nothing has changed yet.',
       lines: [`${answer.approvalId}: ${answer.url}`, `\`/longshore approve ${answer.approvalId}\``],
     }
   }
 
-  #said(operation: Operation, input: object, envName: string, answer: Record<string, unknown>): ChatReply {
+  #reported(
+    operation: Operation,
+    input: object,
+    envName: string,
+    answer: Record<string, unknown>,
+  ): ChatReply {
     const { words } = this.#deps
     const sentence = words.sentence(operation.id, answer, { ...input, envName }, envName)
     const asCommands = (text: string) => words.asCommands(text, envName || undefined)
@@ -187,7 +197,7 @@ export class Responder {
       title: 'Connect yourself first',
       lines: [
         `Open this link while you are signed in to the console of Longshore: ${this.#deps.publicUrl()}/console/chat#${code}`,
-        `It works once, for ten minutes, and only you see it. Do not pass it on: whoever opens it lets you act as them (connection ${escaped(connection, 50)}).`,
+        `It works once, for ten minutes, and only you see it. Do not pass it on: anybody who opens it lets you act as them (connection ${escaped(connection, 50)}).`,
       ],
     }
   }

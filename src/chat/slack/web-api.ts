@@ -4,7 +4,7 @@ import type { ChatWriter, Sent } from '../chat.ts'
 import { laidOut, laidOutForm } from './layout.ts'
 import { formMetadata } from './payloads.ts'
 
-export type WebApiOptions = DialOptions & {
+type WebApiOptions = DialOptions & {
   /** The API that the operator names, which may be private. */
   defaultBase: string
 }
@@ -19,7 +19,7 @@ const answer = z.object({
   channel: z.string().max(64).optional(),
 })
 
-/** Errors after which the message has to be posted anew. */
+/** Errors after which the message has to be posted again. */
 const gone: ReadonlySet<string> = new Set(['message_not_found', 'cant_update_message', 'edit_window_closed'])
 
 /** Writes with a bot token, through the same address rules as webhooks. */

@@ -35,7 +35,7 @@ export async function noteChatRequest(
   return true
 }
 
-/** A write that waits for a click of the person who asked for it. */
+/** A write that waits for a click of the person who sent the command. */
 export interface ChatQuestion extends ChatPerson {
   questionId: string
   expiresAt: string
@@ -69,7 +69,7 @@ export async function insertChatQuestion(tx: Tx, question: ChatQuestion): Promis
     .execute()
 }
 
-/** Only for the person who asked for the write, and in time. */
+/** Only for the person who sent the command, and in time. */
 export async function findChatQuestion(
   tx: Tx,
   questionId: string,

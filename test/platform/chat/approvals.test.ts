@@ -123,8 +123,8 @@ it('a policy that asks answers a confirmed command with the approval', async () 
   const rule = { id: 'ask-scale', effect: 'ask', on: { operations: ['scale-*'] } }
   const input = { accountId, mode: 'enforce', rules: [rule] }
   await chat.platform.request('PUT', '/policy', { token: admin.token, input })
-  const asked = await chat.say('UADMIN', `scale ${appEnvId} 5`)
-  expect(asked.said).toContain('The policy asks people first (rule ask-scale)')
-  const waiting = await chat.click('UADMIN', asked.buttons[0])
+  const question = await chat.say('UADMIN', `scale ${appEnvId} 5`)
+  expect(question.said).toContain('The policy asks people first (rule ask-scale)')
+  const waiting = await chat.click('UADMIN', question.buttons[0])
   expect(waiting.said).toMatch(/People must approve this first.*\n.*\/console\/approvals\/apv_/)
 })

@@ -76,12 +76,12 @@ it('names the nearest command and the nearest environment', async () => {
   expect((await chat.say('UANN', 'toString')).said).toContain('There is no such command')
 })
 
-it('a write shows its effects first, and runs once, for the person who asked, as they were shown', async () => {
+it('a write shows its effects first, and runs once, for the person who question, as they were shown', async () => {
   const before = await read('/app-env', { appEnvId })
-  const asked = await chat.say('UADMIN', `scale ${envName} 3`)
-  expect(asked.said).toMatch(/^This would:\n• /)
+  const question = await chat.say('UADMIN', `scale ${envName} 3`)
+  expect(question.said).toMatch(/^This would:\n• /)
   expect((await read('/app-env', { appEnvId })).revision).toBe(before.revision)
-  const [confirm] = asked.buttons
+  const [confirm] = question.buttons
   expect((await chat.click('UANN', confirm)).said).toContain('no longer open')
   const both = await Promise.all([chat.click('UADMIN', confirm), chat.click('UADMIN', confirm)])
   expect(both.filter(({ said }) => said.includes('no longer open'))).toHaveLength(1)
@@ -105,12 +105,12 @@ it('a write shows its effects first, and runs once, for the person who asked, as
   })
 })
 
-it('the channel gives no rights: a member who may not do it gets the refusal of REST, at that moment', async () => {
+it('chat-rights The channel gives no rights: a member who may not do it gets the refusal of REST, at that moment', async () => {
   expect((await chat.say('UANN', 'pause agents')).said).toContain('Manage Members permission required')
   const { platform } = chat
   const bob = await platform.makeUser()
   await chat.map('UBOB', bob)
-  const asked = await chat.say('UBOB', `scale ${envName} 2`)
+  const question = await chat.say('UBOB', `scale ${envName} 2`)
   const { accountId } = platform
   await platform.request('PATCH', '/account', {
     token: platform.admin.token,
@@ -121,7 +121,7 @@ it('the channel gives no rights: a member who may not do it gets the refusal of 
     token: platform.admin.token,
     input: { accountId, membershipId: bob.membershipId, allowedAppEnvIds: [other] },
   })
-  expect((await chat.click('UBOB', asked.buttons[0])).said).toContain('no access')
+  expect((await chat.click('UBOB', question.buttons[0])).said).toContain('no access')
   expect((await chat.say('UBOB', `status ${appEnvId}`)).said).toContain('not found')
   await platform.request('DELETE', '/member', {
     token: platform.admin.token,
