@@ -43,7 +43,7 @@ const ends: Readonly<Record<ApprovalStatus, string>> = {
 }
 
 /** The message of an approval in its present state; with buttons while it waits. */
-export function approvalMessage(approval: Shown, nameOf: (userId: string) => string): ChatText {
+export function approvalMessage(approval: Shown): ChatText {
   const { title, status, requestedBy, reason, ruleId, expiresAt, approvers, decisions, steps, url } = approval
   const by = [requestedBy.kind, requestedBy.agent, requestedBy.name].filter((one) => one).join(' ')
   const effects = steps.flatMap((step) => step.effects)
@@ -59,8 +59,8 @@ export function approvalMessage(approval: Shown, nameOf: (userId: string) => str
       ...(effects.length > mostEffects ? [`• and ${effects.length - mostEffects} more`] : []),
       ...lost,
       ...decisions.map(
-        ({ userId, decision, comment }) =>
-          `${decision === 'approve' ? 'Approved' : 'Denied'} by ${escaped(nameOf(userId), 100)}${comment === null ? '' : `: ${escaped(comment, 300)}`}`,
+        ({ userId, name, decision, comment }) =>
+          `${decision === 'approve' ? 'Approved' : 'Denied'} by ${escaped(name ?? userId, 100)}${comment === null ? '' : `: ${escaped(comment, 300)}`}`,
       ),
       ...(failed ? [`${escaped(failed.error ?? '', 300)}. ${escaped(failed.details ?? '', 500)}`] : []),
       isPending

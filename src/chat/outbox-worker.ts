@@ -190,8 +190,11 @@ export class ChatOutboxWorker {
       const nameOf = (userId: string | null) => users.get(userId ?? '')?.name ?? null
       const requestedBy = { ...approval.requestedBy, name: nameOf(approval.requestedBy.userId) }
       const url = `${publicUrl()}/console/approvals/${approvalId}`
-      const shown = { ...approval, requestedBy, url, status: status as typeof approval.status }
-      return approvalMessage(shown, (userId) => nameOf(userId) ?? userId)
+      const decisions = approval.decisions.map((one) => ({ ...one, name: nameOf(one.userId) }))
+      return approvalMessage({
+        ...{ ...approval, requestedBy, decisions, url },
+        status: status as typeof approval.status,
+      })
     })
   }
 

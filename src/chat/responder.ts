@@ -117,7 +117,7 @@ export class Responder {
         return waitingApprovals(approvals)
       }
       case 'approval':
-        return approvalMessage(await this.#approval(calls, wanted.approvalId), (userId) => userId)
+        return approvalMessage(await this.#approval(calls, wanted.approvalId))
       case 'deny': {
         const { approvalId, reason } = wanted
         const { reviewDigest } = await this.#approval(calls, approvalId)

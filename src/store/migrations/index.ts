@@ -39,8 +39,8 @@ import { policies } from './073-policies.ts'
 import { failedWrites } from './074-failed-writes.ts'
 import { claims } from './075-claims.ts'
 import { approvals } from './080-approvals.ts'
-import { domains } from './088-domains.ts'
 import { chat } from './085-chat.ts'
+import { domains } from './088-domains.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -85,6 +85,6 @@ export const migrations: readonly Migration[] = [
   failedWrites,
   claims,
   approvals,
-  domains,
   chat,
+  domains,
 ]
