@@ -170,7 +170,15 @@ export class ConsentService {
       tx,
       {
         ...{ at: now, accountId: null, principal: userId, surface: 'console' },
-        ...{ sessionId: null, traceId: null, agent: null, confirmedBy: null, chat: null, undid: null, impact: null },
+        ...{
+          sessionId: null,
+          traceId: null,
+          agent: null,
+          confirmedBy: null,
+          chat: null,
+          undid: null,
+          impact: null,
+        },
         ...{ approvalId: null, clientAddress: null },
         tokenId: token.tokenId,
         operation: 'authorize-client',

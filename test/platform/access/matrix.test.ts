@@ -7,7 +7,12 @@ import { openToolSession } from '../../../testkit/mcp/tool-session.ts'
 const matrix = new AccessMatrix()
 
 /** For these, the matrix names an object that does not exist. */
-const ofNobody = new Set(['revoke-user-token', 'accept-invitation', 'decline-invitation', 'connect-chat-user'])
+const ofNobody = new Set([
+  'revoke-user-token',
+  'accept-invitation',
+  'decline-invitation',
+  'connect-chat-user',
+])
 type Verdict = 401 | 403 | 404 | 'allowed'
 
 /** The permissions (docs/interface.md#permissions), duplicated here on purpose. */
