@@ -2,6 +2,7 @@
 import type { Tool } from '../src/mcp/tools/define-tool.ts'
 import addAppEnvDomain from './add-app-env-domain.ts'
 import applyAppEnvChanges from './apply-app-env-changes.ts'
+import cancelDeployment from './cancel-deployment.ts'
 import cancelJobRun from './cancel-job-run.ts'
 import claimAppEnv from './claim-app-env.ts'
 import createAlert from './create-alert.ts'
@@ -108,6 +109,7 @@ export const tools: readonly Tool[] = [
   notifyCodeUpload,
   deployAppEnvImage,
   redeployAppEnv,
+  cancelDeployment,
   applyAppEnvChanges,
   stopAppEnv,
   startAppEnv,

@@ -3,6 +3,7 @@ import {
   environmentRef,
   environmentResponse,
   expectedRevision,
+  id,
   image,
   includeChangesOf,
   isoTime,
@@ -95,6 +96,27 @@ export const redeployAppEnv = operation({
     /** Fields and variables that stay pending. */
     pending: z.array(z.string()),
     /** What serves until the new containers do; null if nothing does. */
+    servingVersion: z.number().nullable(),
+  }),
+})
+
+export const cancelDeployment = operation({
+  id: 'cancel-deployment',
+  method: 'POST',
+  path: '/app-env/cancel-deployment',
+  summary:
+    'Cancels the deployment that is under way: it ends as FAILED, and the version before keeps serving. Without one, the environment stops.',
+  policy: { on: 'environment' },
+  input: z.strictObject({
+    ...environmentRef,
+    contentId: id.optional().describe('Reject if another version is being deployed'),
+    expectedRevision,
+  }),
+  output: z.object({
+    ...environmentResponse,
+    /** What was canceled; null if nothing was under way. */
+    contentId: z.string().nullable(),
+    version: z.number().nullable(),
     servingVersion: z.number().nullable(),
   }),
 })

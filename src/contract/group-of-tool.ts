@@ -28,6 +28,7 @@ export const groupOfTool: Readonly<Record<string, string>> = {
   'notify-code-upload': 'deploys',
   'deploy-app-env-image': 'deploys',
   'redeploy-app-env': 'deploys',
+  'cancel-deployment': 'deploys',
   'apply-app-env-changes': 'deploys',
   'stop-app-env': 'apps',
   'start-app-env': 'apps',

@@ -57,6 +57,7 @@ export const operations: readonly Operation[] = [
   deployments.notifyCodeUpload,
   deployments.deployAppEnvImage,
   deployments.redeployAppEnv,
+  deployments.cancelDeployment,
   deployments.compareAppEnvVersions,
   appEnvActions.applyAppEnvChanges,
   appEnvActions.discardAppEnvChanges,

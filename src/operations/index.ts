@@ -63,6 +63,7 @@ import type { Handler } from './core/handler.ts'
 import listDatabasePresets from './databases/list-database-presets.ts'
 import rotateDatabasePassword from './databases/rotate-database-password.ts'
 import applyAppEnvChanges from './deployments/apply-app-env-changes.ts'
+import cancelDeployment from './deployments/cancel-deployment.ts'
 import compareAppEnvVersions from './deployments/compare-app-env-versions.ts'
 import deployAppEnvImage from './deployments/deploy-app-env-image.ts'
 import discardAppEnvChanges from './deployments/discard-app-env-changes.ts'
@@ -179,6 +180,7 @@ export const handlers: readonly Handler[] = [
   listDatabasePresets,
   rotateDatabasePassword,
   applyAppEnvChanges,
+  cancelDeployment,
   compareAppEnvVersions,
   deployAppEnvImage,
   discardAppEnvChanges,

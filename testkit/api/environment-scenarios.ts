@@ -63,6 +63,7 @@ async function changeScenario(platform: TestPlatform, call: Call, appEnvId: stri
   await call('probe-function', { appEnvId, requests: 25, concurrency: 4 })
   await call('restart-app-env', { appEnvId })
   await settled(platform, appEnvId)
+  await call('cancel-deployment', { appEnvId })
   await call('stop-app-env', { appEnvId })
   await settled(platform, appEnvId, 'STOPPED')
   await call('diagnose-app-env', { appEnvId })

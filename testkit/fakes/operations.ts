@@ -97,16 +97,17 @@ export const fakeOperations: Record<string, FakeOperation> = {
     envUrl: 'http://shop-prod.app.localhost:4480',
     expiresAt: '2026-11-01T00:15:00.000Z',
   }),
-  'request-secret': () => ({
-    url: 'http://127.0.0.1:4400/console/secret/x',
-    expiresAt: '2026-11-01T00:15:00.000Z',
-  }),
+  'request-secret': () => ({ url: 'http://127.0.0.1/secret/x', expiresAt: '2026-11-01T00:15:00.000Z' }),
   'notify-code-upload': (state, input) => deployed(state, input, 'BUILD'),
   'deploy-app-env-image': (state, input) => deployed(state, input, 'IMAGE'),
   'redeploy-app-env': (state, input) => ({
     ...deployed(state, input, 'BUILD'),
     ...{ settings: 'of-version', variables: [], changedSettings: [], changedSecrets: [], pending: [] },
     servingVersion: null,
+  }),
+  'cancel-deployment': (state, input) => ({
+    ...environmentResponse(state.env(input), 'No deployment is under way'),
+    ...{ contentId: null, version: null, servingVersion: null },
   }),
   'apply-app-env-changes': (state, input) => {
     const env = state.env(input)

@@ -138,6 +138,7 @@ export const calls: Record<string, MakeInput> = {
   'verify-app-env-domain': onDomain(),
   'remove-app-env-domain': onDomain(),
   'upload-app-env-certificate': onDomain({ certificate: sampleCertificate }),
+  'cancel-deployment': on(every),
   'claim-app-env': on(every, () => ({ intent: 'a repair' })),
   'release-app-env': on(every),
   'stop-app-env': on(every),

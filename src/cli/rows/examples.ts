@@ -39,6 +39,7 @@ const words: Readonly<Record<string, string>> = {
   'envs notify-upload': 'hello-prod --storage-key KEY',
   'envs deploy-image': 'hello-prod --image registry.example.com/hello:2',
   'envs redeploy': 'hello-prod',
+  'envs cancel-deployment': 'hello-prod',
   'envs compare-versions': 'hello-prod --from 1 --to 2',
   'envs apply': 'hello-prod',
   'envs discard-changes': 'hello-prod',

@@ -17,6 +17,7 @@ const names: Record<string, string> = {
   'delete-app': 'Delete app',
   'delete-app-env': 'Delete environment',
   'delete-app-env-backup': 'Delete backup',
+  'cancel-deployment': 'Cancel deployment',
   'delete-contact-point': 'Delete contact point',
   'deploy-app-env-image': 'Deploy image',
   'discard-app-env-changes': 'Discard pending changes',

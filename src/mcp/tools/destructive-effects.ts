@@ -1,10 +1,12 @@
 import { counted } from '../../amounts.ts'
+import { getAppEnvStatus } from '../../contract/app-env-reads.ts'
 import { getAppEnvBackup } from '../../contract/backups.ts'
 import { getJobRun } from '../../contract/jobs.ts'
 import { getMemberEnvAccess } from '../../contract/members.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
 import type { Check, Loss, ToolContext, ToolInput } from './define-tool.ts'
 import { readDryRun } from './dry-run.ts'
+import { environmentRefOf } from './read-cache.ts'
 
 /** Effect of deleting an environment, for the confirmation. */
 export async function environmentEffects(ctx: ToolContext, input: ToolInput): Promise<Loss> {
@@ -28,6 +30,17 @@ export async function passwordEffects(ctx: ToolContext, input: ToolInput): Promi
   const env = await ctx.reads.environment(input, ctx.signal)
   const what = `the password of environment ${sanitizeInline(env.cliEnvName)}; programs that hold the old one cannot connect`
   return { name: env.cliEnvName, verb: 'replace', what }
+}
+
+/** Effect of canceling a deployment; without one under way there is none. */
+export async function deploymentEffect(ctx: ToolContext, input: ToolInput): Promise<Loss | null> {
+  const ref = environmentRefOf(input)
+  const { cliEnvName, currentDeployment: newest } = await ctx.client.call(getAppEnvStatus, ref, {
+    signal: ctx.signal,
+  })
+  if (newest === null || newest.status === 'DEPLOYED' || newest.status === 'FAILED') return null
+  const what = `the deployment of version ${newest.version} of ${sanitizeInline(cliEnvName)} (${newest.status})`
+  return { name: cliEnvName, verb: 'cancel', what }
 }
 
 /** Stopping causes an outage until start-app-env. */

@@ -147,16 +147,17 @@ function keepServing(environment: Environment, rollout: Rollout): void {
   environment.status = 'UPDATING'
 }
 
-/** Cancels an unfinished rollout because the environment is being stopped. */
-export async function cancelRollout(context: Context, environment: Environment): Promise<void> {
+/** Cancels an unfinished rollout. Changes `environment`, whose caller decides whether it still runs. */
+export async function cancelRollout(
+  context: Context,
+  environment: Environment,
+  message: string,
+): Promise<void> {
   if (environment.wantedRolloutId === null) return
   const rollout = await findRollout(context.tx, environment.wantedRolloutId)
   if (rollout) {
     giveUpRestored(environment, rollout)
-    await giveUp(context, rollout, {
-      reason: 'canceled',
-      message: 'The environment was stopped before the rollout finished.',
-    })
+    await giveUp(context, rollout, { reason: 'canceled', message })
   }
   environment.wantedRolloutId = null
 }

@@ -15,7 +15,7 @@ export async function stopEnvironment(
   target: Pick<EnvironmentTarget, 'environment' | 'app' | 'account'>,
   draft: Environment,
 ): Promise<{ impact: ImpactStatement; effect: string }> {
-  await cancelRollout(context, draft)
+  await cancelRollout(context, draft, 'The environment was stopped before the rollout finished.')
   const runs = await listActiveJobRuns(context.tx, draft.appEnvId)
   const impact = await endImpact(context, target, ['stop'], runs)
   for (const run of runs) await cancelRun(context, run)

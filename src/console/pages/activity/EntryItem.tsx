@@ -151,6 +151,7 @@ const deploys = new Set([
   'notify-code-upload',
   'deploy-app-env-image',
   'redeploy-app-env',
+  'cancel-deployment',
   'apply-app-env-changes',
   'start-app-env',
   'stop-app-env',

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import { restartAppEnv, startAppEnv, stopAppEnv } from '../../../contract/app-env-actions.ts'
 import { type AppEnv, getAppEnv } from '../../../contract/app-envs.ts'
 import { getApp } from '../../../contract/apps.ts'
+import { cancelDeployment } from '../../../contract/deployments.ts'
 import { everyMs, useRead } from '../../api/queries.ts'
 import { ConfirmWrite } from '../../components/ConfirmWrite.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
@@ -65,7 +66,18 @@ const actions = {
   start: { row: startAppEnv, label: 'Start' },
   restart: { row: restartAppEnv, label: 'Restart' },
   stop: { row: stopAppEnv, label: 'Stop' },
+  cancel: { row: cancelDeployment, label: 'Cancel deployment' },
 } as const
+
+function offeredActions({
+  isJob,
+  status,
+  currentVersion,
+}: Pick<AppEnv, 'isJob' | 'status' | 'currentVersion'>): (keyof typeof actions)[] {
+  const cancel = status === 'PENDING' || status === 'UPDATING' ? (['cancel'] as const) : []
+  if (isJob || currentVersion === null) return [...cancel]
+  return status === 'STOPPED' ? ['start'] : [...cancel, 'restart', 'stop']
+}
 
 function Actions({
   environment: { appEnvId, cliEnvName, status, isJob, currentVersion },
@@ -73,8 +85,7 @@ function Actions({
   environment: AppEnv
 }) {
   const [confirming, setConfirming] = useState<keyof typeof actions | null>(null)
-  if (isJob || currentVersion === null) return null
-  const offered = status === 'STOPPED' ? (['start'] as const) : (['restart', 'stop'] as const)
+  const offered = offeredActions({ isJob, status, currentVersion })
   const { row, label } = actions[confirming ?? 'start']
   return (
     <div className="row actions">
@@ -90,7 +101,7 @@ function Actions({
           input={{ appEnvId }}
           title={`${label} ${cliEnvName}?`}
           action={label}
-          danger={confirming === 'stop'}
+          danger={confirming === 'stop' || confirming === 'cancel'}
           done={({ message }) => message}
           onClose={() => setConfirming(null)}
         />
