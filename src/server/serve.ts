@@ -29,6 +29,7 @@ import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { chatOf } from './chat.ts'
+import { orderCertificates } from './domains/order-certificates.ts'
 import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
   installationOf,
@@ -116,6 +117,7 @@ async function startControlPlane(
     begun = await begin(platform, started, measuring, work)
     work.evaluator.start()
     membership.describe(() => publishedFacts(platform, started))
+    orderCertificates(platform, started)
     await membership.start(work.wakes((appEnvIds) => wakeEnvironments(started, appEnvIds)))
   } catch (error) {
     await api.close()

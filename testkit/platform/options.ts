@@ -41,6 +41,8 @@ export interface TestPlatformOptions {
   slackApiUrl?: string
   /** False: addresses of tenants must be public, as in an installation. */
   allowPrivate?: boolean
+  /** As with a DNS hook: operations accept dns-01. */
+  setsTxtRecords?: boolean
   clockScale?: number
   /** Policy of the platform. */
   policy?: PolicyContent

@@ -18,7 +18,11 @@ export function testInstallation(
     options: { policy?: PolicyContent }
   },
   availability: () => DatabaseAvailabilityWatch | null,
-  { clockScale = 1, publicUrl }: Pick<TestPlatformOptions, 'clockScale' | 'publicUrl'>,
+  {
+    clockScale = 1,
+    publicUrl,
+    setsTxtRecords = false,
+  }: Pick<TestPlatformOptions, 'clockScale' | 'publicUrl' | 'setsTxtRecords'>,
 ): Installation {
   const here = {
     engine: platform.engine.kind,
@@ -56,7 +60,7 @@ export function testInstallation(
     defaultAccountSettings: accountSettings.parse({}),
     domains: {
       ownNames: () => ({ domains: ['app.localhost', 'fn.localhost'], host: null }),
-      ...{ addresses: ['127.0.0.1'], orders: false, setsTxtRecords: false },
+      ...{ addresses: ['127.0.0.1'], orders: false, setsTxtRecords },
     },
     policy: platform.options.policy ?? null,
     clockScale,

@@ -39,7 +39,7 @@ export function checkCertificate(
 }
 
 /** The facts of the first certificate of a chain. */
-function certificateFacts(leaf: X509Certificate): CheckedCertificate {
+export function certificateFacts(leaf: X509Certificate): CheckedCertificate {
   const names = [...(leaf.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(([, name]) => name!)
   const issuer = /(?:^|\n)O=(.*)/.exec(leaf.issuer)?.[1] ?? /(?:^|\n)CN=(.*)/.exec(leaf.issuer)?.[1] ?? ''
   return {

@@ -16,8 +16,17 @@ export function expectedRecords(domain: string, { host, addresses }: Destination
   return [...named, ...addresses.map((address) => addressRecord(domain, address))]
 }
 
-function addressRecord(name: string, address: string): DnsRecord {
+export function addressRecord(name: string, address: string): DnsRecord {
   return { type: isIP(address) === 6 ? 'AAAA' : 'A', name, value: address }
+}
+
+/** Whether clients of the domain arrive here, whichever of its addresses they take. */
+export function leadsHere(seen: readonly DnsRecord[], expected: readonly DnsRecord[]): boolean {
+  const alias = expected.find(({ type }) => type === 'CNAME')
+  if (alias && seen.some(({ type, value }) => type === 'CNAME' && value === alias.value)) return true
+  const known = new Set(expected.map(({ value }) => value))
+  const addresses = seen.filter(({ type }) => type !== 'CNAME')
+  return addresses.length > 0 && addresses.every(({ value }) => known.has(value))
 }
 
 /** `host`: that of the environment itself; `addresses`: of this installation, without DNS. */

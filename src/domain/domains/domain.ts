@@ -6,8 +6,6 @@ export interface StoredDomain extends Omit<Domain, 'certificate'> {
   domainId: string
   accountId: string
   certificate: (NonNullable<Domain['certificate']> & { chain: string; key: string }) | null
-  /** The URL of an order that is under way, to go on with it after a restart. */
-  orderUrl: string | null
   /** When the worker looks at it next. */
   dueAt: string
   createdAt: string
@@ -44,6 +42,6 @@ export function withUploaded(
       ...certificate,
       ...{ renewAt: null, profile: null, chain, key: sealedKey },
     },
-    ...{ lastError: null, attempts: 0, orderUrl: null },
+    ...{ lastError: null, attempts: 0 },
   }
 }

@@ -55,7 +55,7 @@ function newDomain(
     ...{ domainId, domain, appEnvId, accountId, challenge, redirect, hsts },
     status: 'waiting-dns',
     dns: { expected: expectedRecords(domain, destinationOf(context, target)), seen: [], checkedAt: null },
-    ...{ certificate: null, lastError: null, attempts: 0, orderUrl: null },
+    ...{ certificate: null, lastError: null, attempts: 0 },
     ...{ dueAt: now, createdAt: now, revision: 1 },
   }
   if (!certificate) return added

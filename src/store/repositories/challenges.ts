@@ -9,7 +9,7 @@ declare module '../db.ts' {
 }
 
 /** What gateways show to a certificate authority under a domain. */
-type StoredChallenge = { domain: string } & (
+export type StoredChallenge = { domain: string } & (
   | { type: 'http-01'; token: string; keyAuthorization: string }
   | { type: 'tls-alpn-01'; chain: string; key: string }
 )
@@ -28,4 +28,18 @@ export async function listChallenges(tx: Tx): Promise<StoredChallenge[]> {
     .orderBy('token')
     .execute()
   return challengeRecord.all(rows)
+}
+
+export async function saveChallenge(tx: Tx, challenge: StoredChallenge, at: string): Promise<void> {
+  const row = { created_at: at, record: JSON.stringify(challenge) }
+  const token = challenge.type === 'http-01' ? challenge.token : challenge.type
+  await tx
+    .insertInto('acme_challenges')
+    .values({ domain: challenge.domain, token, ...row })
+    .onConflict((conflict) => conflict.columns(['domain', 'token']).doUpdateSet(row))
+    .execute()
+}
+
+export async function deleteChallenges(tx: Tx, domain: string): Promise<void> {
+  await tx.deleteFrom('acme_challenges').where('domain', '=', domain).execute()
 }

@@ -146,3 +146,28 @@ function changing(domain: StoredDomain) {
     record: JSON.stringify(domain),
   }
 }
+
+/** Those to look at now, the longest waiting first. */
+export async function listDueDomains(tx: Tx, now: string, limit: number): Promise<StoredDomain[]> {
+  const rows = await tx
+    .selectFrom('domains')
+    .select('record')
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .limit(limit)
+    .execute()
+  return domainRecord.all(rows)
+}
+
+/** Changes the domain as it is now; null if it is gone. */
+export async function changeDomain(
+  tx: Tx,
+  domain: string,
+  change: (current: StoredDomain) => StoredDomain,
+): Promise<StoredDomain | null> {
+  const current = await findDomain(tx, domain)
+  if (!current) return null
+  const next = change(current)
+  await saveDomain(tx, next)
+  return next
+}

@@ -67,6 +67,8 @@ const allowed: Record<string, readonly string[]> = {
   gateway: [...foundation, 'engines:port', 'metrics:port'],
   builds: [...foundation, 'engines:port', 'files'],
   alerting: [...foundation, 'metrics:port', 'store'],
+  acme: ['clock', 'http-client'],
+  domains: [...foundation, 'acme', 'store'],
   operations: [...foundation, 'alerting:port', 'engines:port', 'gateway:port', 'metrics:port', 'store'],
   regions: [...foundation, 'builds:port', 'engines:port', 'files', 'gateway:port', 'metrics:port', 'store'],
   oauth: [...foundation, 'operations', 'store'],
