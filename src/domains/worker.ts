@@ -198,8 +198,8 @@ export class DomainWorker {
 
   async #failed(domain: StoredDomain, attempts: number, error: AcmeError): Promise<void> {
     const { type, message: detail, retryAfterMs } = error
-    const asked = type === 'rateLimited' ? Math.max(retryAfterMs ?? 0, 3_600_000) : retryAfterMs
-    const retryAt = timestamp(retryAtMs(attempts, this.#nowMs(), asked))
+    const requested = type === 'rateLimited' ? Math.max(retryAfterMs ?? 0, 3_600_000) : retryAfterMs
+    const retryAt = timestamp(retryAtMs(attempts, this.#nowMs(), requested))
     this.#deps.log.warn(
       { domain: domain.domain, type, detail, retryAt },
       'a certificate was not issued; retrying',

@@ -5,9 +5,9 @@ const hourMs = 60 * minuteMs
 const retriesMs = [minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, 24 * hourMs]
 
 /** When an order that failed is made again; `attempts` have been made, and the authority may ask for more time. */
-export function retryAtMs(attempts: number, nowMs: number, askedMs: number | null): number {
+export function retryAtMs(attempts: number, nowMs: number, requestedMs: number | null): number {
   const usual = retriesMs[Math.min(Math.max(attempts, 1), retriesMs.length) - 1] as number
-  return nowMs + Math.max(usual, askedMs ?? 0)
+  return nowMs + Math.max(usual, requestedMs ?? 0)
 }
 
 /** People who wait for their DNS look at it: often at first, then ever rarer. */

@@ -191,7 +191,7 @@ describe.skipIf(withoutPebble)(
       expect(Date.parse(failed.lastError!.retryAt!)).toBeGreaterThan(Date.now() + 30_000)
     })
 
-    it('certificate-failures an authority that is away is tried again, and a lost account is made anew', async () => {
+    it('certificate-failures an authority that is away is tried again, and a lost account is replaced', async () => {
       const name = 'later.example'
       await pebble.set(name, '127.0.0.1')
       await pebble.goAway()
@@ -221,7 +221,7 @@ describe.skipIf(withoutPebble)(
         ({ status }) => status === 200,
         'the deactivation',
       )
-      const name = 'anew.example'
+      const name = 'again.example'
       await pebble.set(name, '127.0.0.1')
       await add(name)
       await until(name, isActive, 'the certificate')
