@@ -53,7 +53,7 @@ import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { openPlatform, type Platform } from './platform.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { logsHere, reconcilerOf, runClusters } from './regions/run.ts'
-import { type StopStep, stopInOrder } from './stop-in-order.ts'
+import { type StopStep, stopInOrder, stopSignal } from './stop-in-order.ts'
 import { type Measuring, openMeasuring } from './telemetry/measurements.ts'
 
 const mailDeadlineMs = 10_000
@@ -291,12 +291,5 @@ function apiServer(
     ...namesOf(config),
     trustedProxies: config.trustedProxies,
     log,
-  })
-}
-
-function stopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve('stopping (SIGTERM)'))
-    process.once('SIGINT', () => resolve('stopping (Ctrl-C)'))
   })
 }

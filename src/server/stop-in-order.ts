@@ -31,3 +31,11 @@ export async function stopInOrder(
     over.abort()
   }
 }
+
+/** Resolves to the reason of a signal that ends the process. */
+export function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve('stopping (SIGTERM)'))
+    process.once('SIGINT', () => resolve('stopping (Ctrl-C)'))
+  })
+}
