@@ -129,9 +129,16 @@ function linkInvalid(): AppError {
   })
 }
 
-/** A2: environment tokens cannot open the console, which shows everything that a person can access. */
+/** A2: environment tokens cannot open the console, which shows everything that a person can access; nor can agents. */
 function userOf(caller: Caller): { userId: string; tokenId: string } {
-  if (caller.kind === 'user') return { userId: caller.userId, tokenId: caller.token.tokenId }
+  if (caller.kind === 'user' && caller.actor !== 'agent')
+    return { userId: caller.userId, tokenId: caller.token.tokenId }
+  if (caller.kind === 'user') {
+    throw new AppError('forbidden', 'Only people sign in to the console', {
+      details: 'This is the token of an agent. Sign in with a token of your own.',
+      rule: 'A2',
+    })
+  }
   throw new AppError('forbidden', 'The console needs a user token', {
     details: 'An environment token may deploy to and read its own environment only.',
     rule: 'A2',

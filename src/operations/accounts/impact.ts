@@ -7,9 +7,14 @@ import { findApp } from '../../store/repositories/apps.ts'
 import { findEnvironment, listEnvironmentIds } from '../../store/repositories/environments.ts'
 import { runningContainers, warmthImpact } from '../environments/container-impact.ts'
 
+/** Limits keep in check what those with access may use: raising one grants more, as access does. */
+const limits = ['zCloudLimit', 'functionMaxScale', 'functionMaxMinScale'] as const
+
 /** Scale to zero decides how many containers of idle functions are kept. */
 export async function accountImpact(tx: Tx, before: Account, after: Account): Promise<ImpactStatement> {
-  const access = before.settings.memberEnvAccessEnabled !== after.settings.memberEnvAccessEnabled
+  const access =
+    before.settings.memberEnvAccessEnabled !== after.settings.memberEnvAccessEnabled ||
+    limits.some((name) => after.settings[name] > before.settings[name])
   const isOther = !isDeepStrictEqual(
     { ...before.settings, memberEnvAccessEnabled: null, name: before.name },
     { ...after.settings, memberEnvAccessEnabled: null, name: after.name },
