@@ -196,7 +196,7 @@ export class Responder {
     return {
       title: 'Connect yourself first',
       lines: [
-        `Open this link while you are signed in to the console of Longshore: ${this.#deps.publicUrl()}/console/chat#${code}`,
+        `Open this link while you are signed in to the console of Longshore: ${this.#deps.publicUrl()}/console/chat?code=${code}`,
         `It works once, for ten minutes, and only you see it. Do not pass it on: anybody who opens it lets you act as them (connection ${escaped(connection, 50)}).`,
       ],
     }

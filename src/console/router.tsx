@@ -116,6 +116,12 @@ const tokens = createRoute({
   path: '/tokens',
   component: page(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
 })
+const chat = createRoute({
+  getParentRoute: () => frame,
+  path: '/chat',
+  validateSearch: (search): { code?: string } => ({ code: text(search.code) }),
+  component: page(() => import('./pages/chat/ChatPage.tsx'), 'ChatPage'),
+})
 const accountSettings = createRoute({
   getParentRoute: () => frame,
   path: '/settings',
@@ -146,6 +152,7 @@ const routeTree = root.addChildren([
     tokens,
     token,
     accountSettings,
+    chat,
     system,
     environmentRoutes,
   ]),

@@ -23,7 +23,7 @@ export class ChatFixture {
   private constructor(
     readonly platform: TestPlatform,
     readonly slack: FakeSlack,
-    readonly connectionId: string,
+    public connectionId: string,
   ) {}
 
   static async start(options: TestPlatformOptions = {}, connection: Json = {}): Promise<ChatFixture> {
@@ -36,6 +36,13 @@ export class ChatFixture {
       input: { ...input, ...connection },
     })
     return new ChatFixture(platform, slack, json.connection.connectionId)
+  }
+
+  /** A connection of another account, with a secret of its own. */
+  static async connect(platform: TestPlatform, accountId: string, signingSecret: string): Promise<string> {
+    const { token } = await platform.makeUser({ accountId, admin: true })
+    const input = { accountId, name: 'Other', kind: 'slack-http', config: { signingSecret } }
+    return (await platform.request('POST', '/chat-connection', { token, input })).json.connection.connectionId
   }
 
   async close(): Promise<void> {

@@ -18,9 +18,9 @@ export async function openSlackSocket(
   { appToken, botToken, apiBase, log }: SocketOptions,
   receive: Receive,
 ): Promise<ChatSocket> {
-  // Bundled, it has a default only, which is the whole module.
-  const { default: loaded } = await import('@slack/bolt')
-  const bolt = loaded as unknown as typeof import('@slack/bolt')
+  // Bundled, a package without ES modules is its own default.
+  const loaded = await import('@slack/bolt')
+  const bolt = 'SocketModeReceiver' in loaded ? loaded : (loaded as { default: typeof loaded }).default
   const logger = quietLogger(log)
   const receiver = new bolt.SocketModeReceiver({
     appToken,

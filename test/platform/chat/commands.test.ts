@@ -34,10 +34,10 @@ it('unmapped people get a link that works once, whatever they say, and nothing e
     'approve apv_x',
   ]) {
     const { said, buttons, shared, text: body } = await chat.say('UNEW', text)
-    expect(said).toMatch(/^Connect yourself first\nOpen this link .*\/console\/chat#[\w-]{43}$/m)
+    expect(said).toMatch(/^Connect yourself first\nOpen this link .*\/console\/chat\?code=[\w-]{43}$/m)
     expect([buttons, shared, body.includes(envName)]).toEqual([[], false, false])
   }
-  const link = async () => /#([\w-]{43})/.exec((await chat.say('UNEW', 'help')).said)![1]!
+  const link = async () => /code=([\w-]{43})/.exec((await chat.say('UNEW', 'help')).said)![1]!
   const old = await link()
   const code = await link()
   const bob = await chat.platform.makeUser()

@@ -10,6 +10,7 @@ import { toast } from '../../components/toasts.tsx'
 import { useAccount } from '../../shell/account.ts'
 import { fieldLabel } from '../../words/fields.ts'
 import { Invitations } from '../invitations/Invitations.tsx'
+import { Chats } from './Chats.tsx'
 
 /** Name, limits and switches of the account. All members see them; only admins can change them. */
 export function AccountPage() {
@@ -29,6 +30,7 @@ export function AccountPage() {
         <AccountName />
         <Limits />
         <Switches />
+        <Chats />
         <Invitations />
       </div>
     </>
