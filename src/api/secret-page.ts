@@ -1,25 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import type { RequestedSecret, SecretEntry } from '../operations/access/secret-entry.ts'
-import { pageHeaders } from './console-routes.ts'
+import { escaped, page, sendPage } from './bare-page.ts'
 import { errorResponse } from './error-response.ts'
 import { type BodyLimits, readFormBody, refuseHostileText } from './json-body.ts'
 
 /** The code in it is the permission, so it is never logged. */
 const path = '/console/secret/:code'
-
-const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
-textarea{box-sizing:border-box;width:100%;font:14px monospace;padding:.5rem}button{font:inherit;padding:.5rem 1rem;margin-top:.75rem}
-code{background:#eee;padding:.1em .3em;overflow-wrap:anywhere}[role=alert]{color:#a40000}`
-
-const policy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 /**
  * Adds the page on which a person enters a secret that an agent requested. No script, no cookie, no sign-in
@@ -28,7 +15,7 @@ const policy = [
 export function addSecretPage(app: FastifyInstance, secrets: SecretEntry, limits: BodyLimits): void {
   app.get(path, { exposeHeadRoute: true }, async (request, reply) => {
     try {
-      return send(reply, 200, formPage(await secrets.find(codeOf(request), request.ip)))
+      return sendPage(reply, 200, formPage(await secrets.find(codeOf(request), request.ip)))
     } catch (error) {
       return sendProblem(request, reply, error)
     }
@@ -39,7 +26,7 @@ export function addSecretPage(app: FastifyInstance, secrets: SecretEntry, limits
       // A browser sends every line end of a form as CRLF; keys and certificates have LF.
       const value = (form.get('value') ?? '').replace(/\r\n/g, '\n')
       refuseHostileText(value)
-      return send(reply, 200, donePage(await secrets.enter(codeOf(request), value, request.ip)))
+      return sendPage(reply, 200, donePage(await secrets.enter(codeOf(request), value, request.ip)))
     } catch (error) {
       return sendProblem(request, reply, error)
     }
@@ -50,31 +37,27 @@ function codeOf(request: FastifyRequest): string {
   return (request.params as { code: string }).code
 }
 
-function send(reply: FastifyReply, status: number, html: string): FastifyReply {
-  return (
-    reply
-      .code(status)
-      .headers(pageHeaders(policy))
-      // With `no-referrer` browsers send the form with `Origin: null`, which the check of origins refuses.
-      .header('referrer-policy', 'same-origin')
-      .header('content-type', 'text/html; charset=utf-8')
-      .send(html)
-  )
-}
-
 function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const answer = errorResponse(error, request.id)
   request.failure = answer.bug ? error : null
   if (error instanceof AppError && (error.kind === 'invalid' || error.kind === 'too-large')) {
     const text = `${escaped(error.message)}. ${escaped(error.details ?? '')}`
-    return send(reply, answer.status, page('Not saved', `<p role="alert">${text} Go back to try again.</p>`))
+    return sendPage(
+      reply,
+      answer.status,
+      page('Not saved', `<p role="alert">${text} Go back to try again.</p>`),
+    )
   }
   reply.headers(answer.headers)
   const isGone = error instanceof AppError && error.kind === 'unauthenticated'
   const text = isGone
     ? 'This link was used, has expired or was never valid. Ask the sender for a new one.'
     : 'The value was not saved: the sender of this link may no longer change the environment, or the platform is busy. Ask for a new link.'
-  return send(reply, isGone ? 404 : answer.status, page('Link not available', `<p role="alert">${text}</p>`))
+  return sendPage(
+    reply,
+    isGone ? 404 : answer.status,
+    page('Link not available', `<p role="alert">${text}</p>`),
+  )
 }
 
 function formPage({ envName, variable, expiresAt }: RequestedSecret): string {
@@ -96,21 +79,4 @@ function donePage({ envName, variable }: RequestedSecret): string {
     `<p role="status">The value of <code>${escaped(variable)}</code> is saved for <code>${escaped(envName)}</code>. It takes
 effect when the pending changes are applied. You can close this page.</p>`,
   )
-}
-
-function page(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex"><title>${escaped(title)} - Longshore</title><style>${style}</style></head>
-<body><main><h1>${escaped(title)}</h1>${body}</main></body></html>`
-}
-
-function escaped(text: string): string {
-  const entities: Record<string, string> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  }
-  return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }

@@ -11,9 +11,11 @@ import type { Log } from '../log.ts'
 import type { OAuthRoutes } from '../oauth/server.ts'
 import { mostClients } from '../open-files.ts'
 import type { SecretEntry } from '../operations/access/secret-entry.ts'
+import type { DecisionLinks } from '../operations/approvals/decision-links.ts'
 import type { OperationRunner, UploadReceiver } from '../operations/core/call.ts'
 import type { SpanSink } from '../trace.ts'
 import { plainAddress, TrustedProxies } from '../trusted-proxies.ts'
+import { addApprovalPage } from './approval-page.ts'
 import { cannotListen } from './cannot-listen.ts'
 import { addChatRoute } from './chat-route.ts'
 import { credentialReader, type GrantReader } from './console-credential.ts'
@@ -44,6 +46,7 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   secrets?: SecretEntry | undefined
   /** Takes commands and clicks of chats; absent = no such address. */
   chat?: Pick<Receiver, 'hook'> | undefined
+  decisionLinks?: DecisionLinks | undefined
   /** Handles raw requests to `/mcp`, including authentication; absent = 404. */
   mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
   /** Calls of other control planes of the installation; absent = there are none. */
@@ -211,6 +214,7 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
   addUploadRoute(app, options.uploads, limits.timeoutMs)
   if (options.secrets !== undefined) addSecretPage(app, options.secrets, limits)
   if (options.chat !== undefined) addChatRoute(app, options.chat)
+  if (options.decisionLinks !== undefined) addApprovalPage(app, options.decisionLinks, limits)
   const { mcp, referenceDir } = options
   const sources = {
     ...options,

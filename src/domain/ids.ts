@@ -15,6 +15,7 @@ type IdPrefix =
   | 'cli'
   | 'cms'
   | 'chq'
+  | 'lnk'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

@@ -18,6 +18,7 @@ import { type ConsoleSessions, createConsoleSessions } from '../operations/acces
 import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
+import { createDecisionLinks } from '../operations/approvals/decision-links.ts'
 import { isUndoable } from '../operations/audit/undo-handlers.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import type { Sources } from '../operations/core/handler.ts'
@@ -267,6 +268,7 @@ function apiServer(
       ...(isShared && !hasSharedFiles ? { elsewhere } : {}),
     }),
     secrets: createSecretEntry({ db, clock, runner }),
+    decisionLinks: createDecisionLinks({ db, clock, runner, secrets: platform.secrets }),
     ...(isShared ? { peer } : {}),
     readiness: () => readinessOf(platform, started),
     ...(isShared ? { sharing: () => sharingOf(membership, clock) } : {}),

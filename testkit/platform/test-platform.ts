@@ -25,6 +25,7 @@ import { type ConsoleSessions, createConsoleSessions } from '../../src/operation
 import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
+import { createDecisionLinks } from '../../src/operations/approvals/decision-links.ts'
 import { isUndoable } from '../../src/operations/audit/undo-handlers.ts'
 import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
@@ -247,9 +248,7 @@ export class TestPlatform {
     const tokenUses = new TokenUses({ db, clock, log: this.log })
     this.#closers.push(() => tokenUses.stop())
     return createRunner({
-      db,
-      clock,
-      secrets,
+      ...{ db, clock, secrets },
       sources: {
         logs,
         metrics: options.metrics ? withTraffic(options.metrics, this.metrics) : this.metrics,
@@ -288,6 +287,7 @@ export class TestPlatform {
       uploads: createUploadReceiver({ db, clock, files, node: 'test' }),
       secrets: createSecretEntry({ db, clock, runner }),
       chat: this.chat.receiver,
+      decisionLinks: createDecisionLinks({ db, clock, runner, secrets: this.secrets }),
       readiness: async () => ({ ready: true, problems: [] }),
       metricsText: () => '',
       host: '127.0.0.1',

@@ -80,6 +80,15 @@ function digest(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('hex')
 }
 
+/** The environments that the steps touch or change. */
+export function environmentsOf(steps: readonly StoredStep[]): string[] {
+  const ids = steps.flatMap(({ base, impact }) => [
+    ...base.flatMap(({ type, id }) => (type === 'environment' && id !== 'new' ? [id] : [])),
+    ...(impact?.environments ?? []),
+  ])
+  return [...new Set(ids)]
+}
+
 /** Silence is never consent: a pending approval ends at its time. */
 export function statusAt({ status, expiresAt }: StoredApproval, now: string): ApprovalStatus {
   return status === 'pending' && expiresAt <= now ? 'expired' : status

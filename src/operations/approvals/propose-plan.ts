@@ -6,7 +6,7 @@ import type { StepCall } from '../core/call.ts'
 import { checkInput } from '../core/check-input.ts'
 import { handler } from '../core/handler.ts'
 import { hashOf } from '../core/idempotency.ts'
-import { approvalResponse } from './responses.ts'
+import { approvalResponse, impactOfRequest } from './responses.ts'
 
 const byId = new Map(operations.map((row) => [row.id, row]))
 
@@ -29,7 +29,7 @@ export default handler(proposePlan, async (context, input, { account }) => {
       before: null,
       after: { title: approval.title, reviewDigest: approval.reviewDigest },
     },
-    impact: { actions: ['create-object'] },
+    impact: await impactOfRequest(context.tx, approval),
     effects: [`Asks a person to approve ${calls.length === 1 ? 'one step' : `${calls.length} steps`}.`],
   }
 })

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts'
 import { requestApproval } from '../core/approval-request.ts'
 import { handler } from '../core/handler.ts'
 import { openCalls, requesterNow } from './open-calls.ts'
-import { approvalResponse, currentStatus, notPending, requireReadable } from './responses.ts'
+import { approvalResponse, currentStatus, impactOfRequest, notPending, requireReadable } from './responses.ts'
 import { approvalChange, saved } from './save.ts'
 
 export default handler(refreshApproval, async (context, _input, target) => {
@@ -29,7 +29,7 @@ export default handler(refreshApproval, async (context, _input, target) => {
   return {
     answer: await approvalResponse(context, fresh),
     change: approvalChange(approval, after),
-    impact: { actions: ['create-object'], undo: 'none' },
+    impact: { ...(await impactOfRequest(context.tx, fresh)), undo: 'none' },
     effects: ['Replaces the approval by a new one with the effects as of now.'],
   }
 })

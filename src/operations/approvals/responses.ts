@@ -1,7 +1,10 @@
 import type { Approval } from '../../contract/approvals.ts'
+import type { ImpactStatement } from '../../contract/impact.ts'
 import { mayAccess } from '../../domain/access/environment-access.ts'
-import { type Base, type StoredApproval, statusAt } from '../../domain/approvals/approval.ts'
+import { type Base, environmentsOf, type StoredApproval, statusAt } from '../../domain/approvals/approval.ts'
 import { AppError } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
+import { countLinksOfApproval } from '../../store/repositories/approval-links.ts'
 import { findUsers } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 import { restricted } from '../core/authorize.ts'
@@ -33,6 +36,14 @@ function approvalUrl({ installation }: Context, approvalId: string): string {
   return `${installation.publicUrl()}/console/approvals/${approvalId}`
 }
 
+/** With a mail server, everybody who may approve gets a link. */
+export async function impactOfRequest(tx: Tx, { approvalId }: StoredApproval): Promise<ImpactStatement> {
+  const peopleNotified = await countLinksOfApproval(tx, approvalId)
+  return peopleNotified > 0
+    ? { actions: ['create-object', 'send-message'], peopleNotified }
+    : { actions: ['create-object'] }
+}
+
 export async function currentStatus(context: Context, approval: StoredApproval): Promise<Approval['status']> {
   return (await movedSince(context, approval)).length > 0 ? 'stale' : statusAt(approval, context.now)
 }
@@ -49,13 +60,7 @@ export function mayRead(
   { requestedBy, steps }: StoredApproval,
 ): boolean {
   if (requestedBy.tokenId !== null && requestedBy.tokenId === caller.token.tokenId) return true
-  const ids = new Set(
-    steps.flatMap(({ base, impact }) => [
-      ...base.flatMap(({ type, id }) => (type === 'environment' && id !== 'new' ? [id] : [])),
-      ...(impact?.environments ?? []),
-    ]),
-  )
-  return [...ids].every((appEnvId) => mayAccess(account, membership, appEnvId))
+  return environmentsOf(steps).every((appEnvId) => mayAccess(account, membership, appEnvId))
 }
 
 export function requireReadable(

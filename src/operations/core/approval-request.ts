@@ -20,6 +20,7 @@ import {
   insertApproval,
 } from '../../store/repositories/approvals.ts'
 import { keepUpload } from '../../store/repositories/uploads.ts'
+import { inviteApprovers } from './approval-links.ts'
 import type { StepCall } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { Context, PreviewedStep } from './handler.ts'
@@ -96,6 +97,7 @@ export async function requestApproval(context: Context, request: ApprovalRequest
   }
   const sealed = secrets.seal(JSON.stringify(calls), sealedAs(approval.approvalId))
   await insertApproval(tx, approval, { ...held, sealed })
+  if (context.tokenMail !== null) await inviteApprovers(context, approval)
   for (const { input } of steps)
     if (typeof input.storageKey === 'string') await keepUpload(tx, input.storageKey, approval.expiresAt)
   return approval

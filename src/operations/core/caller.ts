@@ -6,6 +6,7 @@ import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
+import { findApprovalLink } from '../../store/repositories/approval-links.ts'
 import { findTokenOfSession } from '../../store/repositories/console-sessions.ts'
 import { findGrant, type StoredGrant } from '../../store/repositories/oauth-grants.ts'
 import { findTokenOfSecretRequest } from '../../store/repositories/secret-requests.ts'
@@ -18,10 +19,10 @@ import {
 } from '../../store/repositories/tokens.ts'
 
 /**
- * A token, the id of a signed-in browser session, the code of a link of request-secret, a grant (`grantText`), or the id of
- * a chat user: this program checked the access token or the chat's signature and never takes these two from a caller.
+ * A token, the id of a signed-in browser session, the code of a link of request-secret, a grant (`grantText`), or the id of a
+ * chat user or of a link of an approval. This program checked the last three itself and never takes them from a caller.
  */
-export type CredentialKind = 'token' | 'session' | 'secret-link' | 'grant' | 'chat'
+export type CredentialKind = 'token' | 'session' | 'secret-link' | 'approval-link' | 'grant' | 'chat'
 
 /** The grant and scopes of an access token. Those in the row of the grant do not count: other tokens change them. */
 export interface PresentedGrant {
@@ -86,7 +87,8 @@ export async function callerOf(
   const presented = kind === 'grant' ? grantIn(token) : null
   const grant = presented && (await findGrant(tx, presented.tokenId))
   const hash = grant ? grantHash(grant.tokenId) : kind === 'chat' ? chatHash(token) : tokenHash(token)
-  const stored = await storedToken(tx, kind, hash, now)
+  const stored =
+    kind === 'approval-link' ? await tokenOfLink(tx, token) : await storedToken(tx, kind, hash, now)
   if (!stored || isExpired(stored.expiresAt, now)) throw unknownToken()
   const access = grant ? accessOfGrant(grant, presented!.scopes) : stored.access
   // The row of a grant has the value of the access token that was used last.
@@ -148,6 +150,16 @@ function credentialOf({ tokenId, name, readOnly, expiresAt }: StoredToken, acces
 function storedToken(tx: Tx, kind: CredentialKind, hash: string, now: string): Promise<StoredToken | null> {
   if (kind === 'session') return findTokenOfSession(tx, hash)
   return kind === 'secret-link' ? findTokenOfSecretRequest(tx, hash, now) : findToken(tx, hash)
+}
+
+/** The person of a link, who decides over its approval and nothing else (approvals/decision-links.ts). */
+async function tokenOfLink(tx: Tx, linkId: string): Promise<StoredToken | null> {
+  const link = await findApprovalLink(tx, linkId)
+  if (!link) return null
+  const { userId, expiresAt } = link
+  const owner = { kind: 'user', userId } as const
+  const facts = { tokenId: '', name: 'Link of an approval', readOnly: false, createdAt: expiresAt }
+  return { ...facts, owner, expiresAt, access: personAccess }
 }
 
 /**

@@ -1,12 +1,14 @@
 import type { Describe } from '../../alerting/descriptions.ts'
 import { Evaluator } from '../../alerting/evaluator.ts'
 import { NotificationWorker } from '../../alerting/notification-worker.ts'
+import { createMailer } from '../../alerting/notifiers/email.ts'
 import { forgetNotificationsBefore } from '../../alerting/outbox.ts'
 import { timestamp } from '../../clock.ts'
 import { alertPage } from '../../domain/alerts/console-pages.ts'
 import type { MetricValues } from '../../metrics/source.ts'
 import { forgetExpiredOAuth } from '../../oauth/server.ts'
 import { createConsoleSessions } from '../../operations/access/console-sessions.ts'
+import { mailApprovalLinks } from '../../operations/approvals/link-mail.ts'
 import type { Context } from '../../operations/core/handler.ts'
 import { RateSharing } from '../../operations/core/rate-sharing.ts'
 import { forgetOldSources } from '../../operations/deployments/forget-old-sources.ts'
@@ -14,6 +16,7 @@ import { foldUsage } from '../../regions/usage-meter.ts'
 import type { Db } from '../../store/db.ts'
 import type { Wakes } from '../../store/membership.ts'
 import { forgetAnsweredQuestionsBefore } from '../../store/repositories/answered-questions.ts'
+import { forgetLinksBefore } from '../../store/repositories/approval-links.ts'
 import { forgetChatMessagesBefore } from '../../store/repositories/chat-messages.ts'
 import { forgetOldChat } from '../../store/repositories/chat-requests.ts'
 import { forgetAnswersBefore } from '../../store/repositories/idempotency.ts'
@@ -26,6 +29,8 @@ const notifications = 'notifications'
 const housekeepingEveryMs = 10 * 60_000
 const foldUsageEveryMs = 3_600_000
 const dayMs = 86_400_000
+const mailEveryMs = 5_000
+const mailDeadlineMs = 10_000
 
 export interface SharedWork {
   /** For operations. */
@@ -71,6 +76,7 @@ export function shareWork(
       foldUsage(db, clock),
     ),
   )
+  leaseMail(platform, publicUrl)
   if (membership.isShared) {
     membership.lease('alerts of absent machines', (db) => {
       const evaluator = evaluatorOf(db, absentMetrics(platform.metrics), () => directory.away())
@@ -100,6 +106,19 @@ export function shareWork(
       sendNow: (notificationId) => tests.sendNow(notificationId),
     },
   }
+}
+
+/** Links of approvals, where a mail server is configured. */
+function leaseMail(platform: Platform, publicUrl: () => string): void {
+  const { config, clock, membership } = platform
+  const { smtpUrl } = config
+  if (!smtpUrl) return
+  const mailer = createMailer({ url: smtpUrl.reveal(), clock, deadlineMs: mailDeadlineMs })
+  membership.lease('mail of approvals', (db) =>
+    periodic(platform, mailEveryMs, 'links of approvals could not be mailed; retrying', () =>
+      mailApprovalLinks({ ...platform, db, mailer, publicUrl }),
+    ),
+  )
 }
 
 /** The metrics of an unreachable machine cannot be read: its alerts are evaluated as unreadable. */
@@ -136,6 +155,7 @@ async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> 
   await db.write((tx) => forgetChatMessagesBefore(tx, timestamp(nowMs - 7 * dayMs)))
   await forgetOldSources(db, config.keptVersions)
   await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
+  await db.write((tx) => forgetLinksBefore(tx, timestamp(nowMs - 90 * dayMs)))
   await createConsoleSessions({ db, clock }).sweep()
   await forgetExpiredOAuth(db, clock)
 }

@@ -41,6 +41,7 @@ import { claims } from './075-claims.ts'
 import { approvals } from './080-approvals.ts'
 import { chat } from './085-chat.ts'
 import { domains } from './088-domains.ts'
+import { approvalLinks } from './091-approval-links.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their file names: a new one takes the next number. */
@@ -87,4 +88,5 @@ export const migrations: readonly Migration[] = [
   approvals,
   chat,
   domains,
+  approvalLinks,
 ]

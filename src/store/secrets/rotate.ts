@@ -35,6 +35,7 @@ const places = [
     order: 'created_at',
   },
   { table: 'approvals', key: 'approval_id', owner: 'approval_id', columns: ['sealed'], order: 'created_at' },
+  { table: 'approval_links', key: 'link_id', owner: 'link_id', columns: ['sealed'], order: 'created_at' },
   { table: 'audit_heads', key: 'account_id', owner: 'account_id', columns: ['record'], order: 'account_id' },
   { table: 'rollouts', key: 'rollout_id', owner: 'app_env_id', columns: ['record'], order: 'created_at' },
   { table: 'audit_log', key: 'entry_id', owner: 'object_id', columns: ['before', 'after'], order: 'seq' },
