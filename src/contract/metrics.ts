@@ -15,10 +15,16 @@ export const metricUnits = {
   ingress_4xx_percent: '%',
   ingress_p95_latency: 's',
   ingress_p99_latency: 's',
+  certificate_days_left: 'days',
 } as const
 export type Metric = keyof typeof metricUnits
 
 export const metrics = Object.keys(metricUnits) as [Metric, ...Metric[]]
+
+/** Those that samples have; their order is that of stored records. The others follow from the store. */
+export const sampledMetrics: readonly Metric[] = metrics.filter(
+  (metric) => metric !== 'certificate_days_left',
+)
 
 /** Usual thresholds (2.7). */
 export const defaultThresholds: Readonly<Record<Metric, number>> = {
@@ -37,6 +43,12 @@ export const defaultThresholds: Readonly<Record<Metric, number>> = {
   ingress_4xx_percent: 10,
   ingress_p95_latency: 2,
   ingress_p99_latency: 5,
+  certificate_days_left: 14,
+}
+
+/** The side of its threshold on which a metric is a problem. */
+export function usualOperator(metric: Metric): 'gt' | 'lt' {
+  return metric === 'certificate_days_left' ? 'lt' : 'gt'
 }
 
 export function isIngressMetric(metric: Metric): boolean {

@@ -47,6 +47,12 @@ export function metricViolation(
   metric: Metric,
   app: Pick<AppType, 'isFunction' | 'isDatabase'>,
 ): Violation | null {
+  if (metric === 'certificate_days_left') {
+    const details = 'Only environments that serve HTTP have domains with certificates.'
+    return app.isDatabase
+      ? { message: `${metric} is not available for database environments`, details }
+      : null
+  }
   if (app.isFunction && !isIngressMetric(metric)) {
     const details =
       'Use an ingress metric, such as ingress_p95_latency, ingress_5xx_percent or ingress_request_rate.'

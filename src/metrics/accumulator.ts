@@ -1,4 +1,4 @@
-import { type Metric, metrics } from '../contract/metrics.ts'
+import { type Metric, sampledMetrics } from '../contract/metrics.ts'
 import { LatencyCounts } from './latency-counts.ts'
 import type { MetricPoint } from './source.ts'
 
@@ -13,7 +13,7 @@ interface TrafficCounts {
 /** Aggregates one metric over the samples of a step. */
 export class Accumulator {
   readonly metric: Metric
-  /** Position of the metric in the list of all metrics. */
+  /** Position of the metric among the sampled ones. */
   readonly index: number
   /** Latencies only. */
   readonly latency: LatencyCounts | null
@@ -28,7 +28,7 @@ export class Accumulator {
 
   constructor(metric: Metric) {
     this.metric = metric
-    this.index = metrics.indexOf(metric)
+    this.index = sampledMetrics.indexOf(metric)
     this.latency = metric.endsWith('_latency') ? new LatencyCounts() : null
     this.#isRate = metric.endsWith('_rate')
   }

@@ -1,10 +1,10 @@
-import { metrics } from '../contract/metrics.ts'
+import { sampledMetrics } from '../contract/metrics.ts'
 import { Accumulator } from './accumulator.ts'
 import { LatencyCounts } from './latency-counts.ts'
 import type { ContainerSample, Sample } from './sample.ts'
 
 /**
- * A record has all fifteen metrics of one environment, of one sample or of several merged ones ("spread");
+ * A record has all fifteen sampled metrics of one environment, of one sample or of several merged ones ("spread");
  * the same bytes in memory and on disk, little-endian:
  *
  *   u16 length, u8 flags, u8 0, f64 t
@@ -16,8 +16,8 @@ import type { ContainerSample, Sample } from './sample.ts'
  */
 const flag = { ingress: 1, resources: 2, resourcesSpread: 4, traffic: 8, trafficSpread: 16 } as const
 
-const resourceMetrics = metrics.slice(0, 8)
-const ingressMetrics = metrics.slice(8)
+const resourceMetrics = sampledMetrics.slice(0, 8)
+const ingressMetrics = sampledMetrics.slice(8)
 const headBytes = 12
 const largestCount = 0xffff_ffff
 
@@ -78,7 +78,7 @@ export function mergeRecords(
   records: readonly { view: DataView; at: number }[],
 ): Uint8Array | null {
   if (records.length === 0) return null
-  const all = new Map(metrics.map((metric) => [metric, new Accumulator(metric)]))
+  const all = new Map(sampledMetrics.map((metric) => [metric, new Accumulator(metric)]))
   const totals = { seconds: 0, samples: 0, pods: 0, counts: [0, 0, 0, 0] }
   for (const { view, at } of records) {
     for (const accumulator of all.values()) accumulate(accumulator, view, at)

@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { sampledMetrics } from '../contract/metrics.ts'
 import type { Log } from '../log.ts'
 import { Accumulator } from './accumulator.ts'
 import { DownsampledFiles, type Tier } from './downsampled-files.ts'
@@ -116,7 +117,7 @@ export class MetricStore implements MetricReader {
     const { appEnvId, metric, fromMs, toMs, stepMs } = query
     const environment = this.#environments.get(appEnvId)
     const count = Math.min(mostSteps, Math.ceil((toMs - fromMs) / stepMs))
-    if (!(count > 0)) return []
+    if (!(count > 0) || !sampledMetrics.includes(metric)) return []
     const steps = new Array<Accumulator | undefined>(count)
     const use = (view: DataView, at: number, t: number) => {
       const index = Math.ceil((t - fromMs) / stepMs) - 1

@@ -25,6 +25,7 @@ import { joinStore } from '../store/open.ts'
 import { makeMasterKey, readMasterKey } from '../store/secrets/master-key.ts'
 import { openSecretBox, parseMasterKey, type RefreshingSecretBox } from '../store/secrets/secret-box.ts'
 import type { SpanSink } from '../trace.ts'
+import { CertificateMetrics } from './domains/metrics.ts'
 import { RegionDirectory } from './regions/directory.ts'
 import { regionMetrics } from './regions/metrics.ts'
 import { openRegions } from './regions/open.ts'
@@ -106,7 +107,7 @@ export async function openPlatform(
     return {
       ...{ config, clock, log, home, db, membership, logs, metrics },
       reserve: new DiskReserve(config.home),
-      readings: regionMetrics({ config, db, clock, metrics }),
+      readings: new CertificateMetrics(regionMetrics({ config, db, clock, metrics }), db),
       ...opened,
       uploads: createUploadStore({ files }),
       backups: new BackupFiles(files, home.builds),

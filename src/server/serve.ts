@@ -30,6 +30,7 @@ import { queueLengths } from '../store/repositories/queue-lengths.ts'
 import { countRunningPods } from '../store/repositories/rollouts.ts'
 import { commandLine } from './build-id.ts'
 import { chatOf } from './chat.ts'
+import { certificateDays } from './domains/metrics.ts'
 import { orderCertificates } from './domains/order-certificates.ts'
 import { copyLogs, sweepFiles } from './housekeeping.ts'
 import {
@@ -277,7 +278,8 @@ function apiServer(
       const queues = await db.read(queueLengths).catch(() => [])
       const environments = started.reconciler?.metricTargets() ?? []
       const identity = known ? ({ version: serverVersion, store } as const) : null
-      const facts = { identity, startedMs, queues }
+      const certificates = known ? await certificateDays(db, clock.wallMs()) : []
+      const facts = { identity, startedMs, queues, certificates }
       return measuring.figures.text(measuring.ingress, environments, metrics.memoryBytes, facts)
     },
     mcp,

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { alertDurations, alertQueryRanges, type createAlert } from '../../contract/alerts.ts'
-import { defaultThresholds, type Metric, metricUnits } from '../../contract/metrics.ts'
+import { defaultThresholds, type Metric, metricUnits, usualOperator } from '../../contract/metrics.ts'
 import type { OutputOf } from '../../contract/operation.ts'
 import { choice, given, type Options, repeated } from '../command.ts'
 import { UsageError } from '../command-io.ts'
@@ -29,8 +29,8 @@ export const newAlertExtension: RowExtension = {
 /** Fills in the short forms, then the defaults of a new alert. */
 export function completeAlert(input: Input, options: Options): void {
   addShortForms(input, options)
-  const { operator = 'gt', threshold } = input
   const metric = input.metric as Metric
+  const { operator = usualOperator(metric), threshold } = input
   const side = operator === 'lt' ? 'below' : 'above'
   const usual = `${metric} ${side} ${defaultThresholds[metric]} ${metricUnits[metric]}`
   const defaults = {

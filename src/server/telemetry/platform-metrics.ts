@@ -12,6 +12,8 @@ interface InstallationFacts {
   startedMs: number
   /** Empty while the store is away. */
   queues: readonly { queue: string; length: number }[]
+  /** Days until the first certificate of each environment ends. */
+  certificates: readonly { appEnvId: string; days: number }[]
 }
 
 /** Figures of the platform itself, for `/metrics`. Labels never carry a tenant's words. */
@@ -127,7 +129,7 @@ export class PlatformMetrics {
   }
 }
 
-function installation({ identity, startedMs, queues }: InstallationFacts): MetricFamily[] {
+function installation({ identity, startedMs, queues, certificates }: InstallationFacts): MetricFamily[] {
   return [
     {
       name: 'longshore_info',
@@ -141,6 +143,12 @@ function installation({ identity, startedMs, queues }: InstallationFacts): Metri
       help: 'Work that waits or is under way.',
       type: 'gauge',
       values: queues.map(({ queue, length: value }) => ({ labels: { queue }, value })),
+    },
+    {
+      name: 'longshore_certificate_days_left',
+      help: 'Days until the first certificate of the domains of an environment ends.',
+      type: 'gauge',
+      values: certificates.map(({ appEnvId, days }) => ({ labels: { environment: appEnvId }, value: days })),
     },
   ]
 }

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { type Metric, metrics } from '../../../src/contract/metrics.ts'
+import { type Metric, sampledMetrics } from '../../../src/contract/metrics.ts'
 import { PrometheusClient } from '../../../src/metrics/prometheus/client.ts'
 import { PrometheusMetrics } from '../../../src/metrics/prometheus/source.ts'
 import { applyManifests, cluster, kubectl, newNamespace } from '../../../testkit/kubernetes/cluster.ts'
@@ -35,7 +35,7 @@ describe.skipIf(!prometheus || !ingress || !registry || !domain)('metrics of a c
     await expect
       .poll(async () => (await value('env_fn', 'ingress_p95_latency'))?.value ?? 0)
       .toBeGreaterThan(0.3)
-    for (const metric of metrics) expect(await value('env_app', metric), metric).toBeDefined()
+    for (const metric of sampledMetrics) expect(await value('env_app', metric), metric).toBeDefined()
     expect(await value('env_fn', 'ingress_5xx_percent')).toMatchObject({ value: 0 })
     const memory = (toMs = Date.now()) =>
       Promise.all(

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Metric, metrics } from '../../../src/contract/metrics.ts'
+import { type Metric, sampledMetrics } from '../../../src/contract/metrics.ts'
 import type { Sample } from '../../../src/metrics/sample.ts'
 import {
   container,
@@ -110,7 +110,7 @@ describe('downsampled records', () => {
     await coarse.append(startMs + 12 * hourMs, [])
     await coarse.append(startMs + 12 * hourMs + periodMs, [])
     expect(coarse.memoryBytes).toBe(0)
-    for (const metric of metrics) {
+    for (const metric of sampledMetrics) {
       const query = {
         appEnvId: 'env_a',
         metric,
@@ -155,7 +155,7 @@ describe('downsampled records', () => {
         await run(coarse, made.length, make)
         await coarse.append(startMs + 12 * hourMs, [])
         await coarse.append(startMs + 12 * hourMs + periodMs, [])
-        for (const metric of metrics) {
+        for (const metric of sampledMetrics) {
           const query = {
             appEnvId: 'env_a',
             metric,

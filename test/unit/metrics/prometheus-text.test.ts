@@ -46,7 +46,12 @@ describe('figures of the platform', () => {
     ingress.traffic([{ appEnvId: 'env_a', ...counters }])
     const queues = [{ queue: 'notifications', length: 3 }]
     const identity = { version: '1.2.3', store: 'sqlite' } as const
-    const facts = { identity, startedMs: 1_700_000_000_999, queues }
+    const facts = {
+      identity,
+      startedMs: 1_700_000_000_999,
+      queues,
+      certificates: [{ appEnvId: 'env_a', days: 12.5 }],
+    }
     const text = figures.text(ingress, [], 123, facts)
     expect(figures.text(ingress, [], 123, { ...facts, identity: null })).not.toMatch(/1\.2\.3|sqlite/)
     figures.close()
@@ -65,6 +70,7 @@ describe('figures of the platform', () => {
       'longshore_gateway_requests_in_flight 4',
       'longshore_containers_ready 0',
       'longshore_metric_store_bytes 123',
+      'longshore_certificate_days_left{environment="env_a"} 12.5',
     ]) {
       expect(text.split('\n')).toContain(line)
     }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Metric, metrics } from '../../../src/contract/metrics.ts'
+import { type Metric, sampledMetrics } from '../../../src/contract/metrics.ts'
 import type { PrometheusTarget } from '../../../src/metrics/prometheus/queries.ts'
 import { PrometheusMetrics } from '../../../src/metrics/prometheus/source.ts'
 import { FakePrometheus } from '../../../testkit/fakes/prometheus.ts'
@@ -116,7 +116,7 @@ describe('steps without a value', () => {
   })
 
   it('has no value for an environment without samples or without a place in the cluster', async () => {
-    for (const metric of metrics.slice(0, 8)) expect(await over(metric), metric).toBeNull()
+    for (const metric of sampledMetrics.slice(0, 8)) expect(await over(metric), metric).toBeNull()
     expect(await over('cpu_usage', 'env_unknown')).toBeNull()
   })
 
@@ -129,7 +129,7 @@ describe('steps without a value', () => {
 describe('queries', () => {
   it('reads the alerts of many environments with one query for each kind of sample', async () => {
     const all = ['env_web', 'env_web_two', 'env_db', 'env_fn'].flatMap((appEnvId) =>
-      metrics.map((metric) => over(metric, appEnvId)),
+      sampledMetrics.map((metric) => over(metric, appEnvId)),
     )
     await Promise.all(all)
     expect(prometheus.queries).toHaveLength(4)

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { metrics } from '../../../src/contract/metrics.ts'
+import { sampledMetrics } from '../../../src/contract/metrics.ts'
 import {
   hourMs,
   minuteMs,
@@ -24,7 +24,7 @@ describe('a restart', () => {
       await store.append(startMs + turn * periodMs, uneven(turn))
       if (turn % 97 === 0) store = await openStore(dir)
     }
-    for (const metric of metrics) {
+    for (const metric of sampledMetrics) {
       const query = {
         appEnvId: 'env_a',
         metric,

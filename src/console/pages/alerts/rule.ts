@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { type Alert, createAlert, updateAlert } from '../../../contract/alerts.ts'
-import { defaultThresholds, type Metric } from '../../../contract/metrics.ts'
+import { defaultThresholds, type Metric, usualOperator } from '../../../contract/metrics.ts'
 import type { AppError } from '../../../errors.ts'
 import { preview } from '../../api/client.ts'
 
@@ -23,7 +23,7 @@ export function newRule(metric: Metric): Rule {
     name: '',
     description: '',
     metric,
-    operator: 'gt',
+    operator: usualOperator(metric),
     threshold: String(defaultThresholds[metric]),
     duration: '5m',
     aggregation: 'mean',

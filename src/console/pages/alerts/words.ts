@@ -35,6 +35,7 @@ export const metricNames: Record<Metric, string> = {
   ingress_4xx_percent: '4xx errors, share of requests',
   ingress_p95_latency: '95th percentile of latency',
   ingress_p99_latency: '99th percentile of latency',
+  certificate_days_left: 'Days until a certificate ends',
 }
 
 export const aggregationNames: Record<Alert['aggregation'], string> = {
