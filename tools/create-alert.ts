@@ -7,7 +7,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Create alert',
   description:
-    'Creates an alert (admin): metric above (gt) or below (lt) threshold for duration. Latency in s, memory_usage in MB. Functions: ingress_ only (F9).',
+    'Creates an alert (admin): metric above (gt) or below (lt) threshold for duration; latency in s, memory in MB. Functions: ingress_ (F9).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: { operator: '', duration: '1m to 1h', aggregation: '', queryRange: '' },
   checks: [metricCollected],
