@@ -161,6 +161,50 @@ describe.skipIf(noBrowser !== null)(
       expect((await stored()).rules).toMatchObject([{ id: 'broad', effect: 'ask' }])
     })
 
+    it('shows for each agent what it was allowed, what it requested, its budgets and limits, and revokes it', async () => {
+      const { platform } = fixture
+      const { accountId, admin } = platform
+      const budgets = [
+        { id: 'few', of: 'agent', meter: 'writes', window: '1h', soft: 3, hard: 9, onHard: 'deny' } as const,
+      ]
+      const rules = [
+        { id: 'no-stop', effect: 'deny' as const, on: { operations: ['restart-app-env'] } },
+        { id: 'ask', effect: 'ask' as const, on: { operations: ['update-app-env-variables'] } },
+      ]
+      await admin.client.call(updatePolicy, { accountId, mode: 'observe', rules, budgets })
+      expect((await write('OBSERVED')).status).toBe(200)
+      await admin.client.call(updatePolicy, { accountId, mode: 'enforce' })
+      expect((await write('ASKED')).status).toBe(202)
+      const page = await fixture.signedIn('/agents')
+      const list = page.getByRole('region', { name: 'List: Agents', exact: true })
+      const row = list.getByRole('row', { name: /^Deploy bot for/ })
+      await row.waitFor()
+      const cell = (title: string) => row.locator(`[data-title="${title}"]`)
+      expect(Number(await cell('Allowed').textContent())).toBeGreaterThan(0)
+      await expect.poll(async () => Number(await cell('Asked').textContent())).toBeGreaterThan(0)
+      expect(Number(await cell('Would have stopped').textContent())).toBeGreaterThan(0)
+      await row.getByRole('link').click()
+      await page
+        .getByRole('region', { name: 'List of approvals that it requested' })
+        .getByText('Waiting')
+        .first()
+        .waitFor()
+      await page.getByRole('meter', { name: /^few of Deploy bot/ }).waitFor()
+      await page.getByRole('row', { name: /^bot Everything you may/ }).waitFor()
+      const { pathname, search } = new URL(page.url())
+      expect(
+        await inspectPages(await fixture.signedIn('/'), [
+          '/agents',
+          (pathname + search).replace('/console', ''),
+        ]),
+      ).toEqual([])
+      await page.getByRole('button', { name: 'Revoke bot' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke token' }).click()
+      await page.getByRole('region', { name: 'List of its tokens' }).waitFor({ state: 'detached' })
+      expect((await write('REVOKED')).status).toBe(401)
+      await admin.client.call(updatePolicy, { accountId, rules: [{ ...rules[0]!, id: 'broad' }] })
+    })
+
     it('shows members the rules, and nothing that they cannot use', async () => {
       const { platform } = fixture
       const member = await platform.makeUser({ accountId: platform.accountId })

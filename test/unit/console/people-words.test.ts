@@ -83,9 +83,13 @@ describe('agents and platform metrics', () => {
       entry('cli', 'create-app', 'done'),
     ]
     expect(callersOf(entries)).toMatchObject([
-      { surface: 'mcp', done: 1, refused: 1, name: 'Claude Code for Ann' },
-      { surface: 'cli', done: 1, refused: 0, name: 'Ann' },
+      { surface: 'mcp', done: 1, refused: 1, name: 'Claude Code for Ann', isAgent: true, denied: 0 },
+      { surface: 'cli', done: 1, refused: 0, name: 'Ann', isAgent: false },
     ])
+    const decided = (index: number, effect: string, mode: string) =>
+      ({ ...entries[index]!, callerKind: 'agent', policy: { effect, mode } }) as Entry
+    const [agent] = callersOf([decided(0, 'deny', 'enforce'), decided(1, 'ask', 'observe')])
+    expect(agent).toMatchObject({ isAgent: true, done: 1, refused: 1, denied: 1, observed: 1 })
     const inSession = (timestamp: string) => ({ ...entries[0]!, sessionId: 'ses_1', timestamp })
     expect(sessionsOf([inSession('2'), { ...entries[1]!, sessionId: null }, inSession('1')])).toEqual([
       { sessionId: 'ses_1', done: 0, refused: 2, firstAt: '1', lastAt: '2' },

@@ -1,4 +1,6 @@
 import { Link } from '@tanstack/react-router'
+import { listApprovals } from '../../../contract/approvals.ts'
+import { everyMs, useRead } from '../../api/queries.ts'
 import { Badge } from '../../components/Badge.tsx'
 import { PageTitle } from '../../components/PageTitle.tsx'
 import { Empty, Failed, Loading } from '../../components/states.tsx'
@@ -15,8 +17,9 @@ export function AgentsPage() {
   const { accountId, name } = useAccount()
   const read = useEntries(accountId)
   const callers = callersOf(read.data ?? [])
-  const agents = callers.filter(({ surface }) => surface === 'mcp')
-  const others = callers.filter(({ surface }) => surface !== 'mcp')
+  const agents = callers.filter(({ isAgent }) => isAgent)
+  const others = callers.filter(({ isAgent }) => !isAgent)
+  const requestsOf = useRequests(accountId)
   return (
     <>
       <div className="page-head">
@@ -27,14 +30,14 @@ export function AgentsPage() {
       {read.isPending && <Loading />}
       {read.data && (
         <div className="stack">
-          <CallerTable title="Agents (MCP)" callers={agents}>
+          <CallerTable title="Agents" columns={agentColumns(requestsOf)} callers={agents}>
             <Empty title="No agent has changed anything yet">
               <Link to="/start" search={({ account }) => ({ account })}>
                 Connect an agent
               </Link>
             </Empty>
           </CallerTable>
-          <CallerTable title="People and programs" callers={others}>
+          <CallerTable title="People and programs" columns={columns} callers={others}>
             <Empty title="No changes yet" />
           </CallerTable>
           {read.hasNextPage && (
@@ -79,13 +82,37 @@ const columns: Column<Caller>[] = [
   { title: 'Last seen', cell: ({ lastAt }) => <Time at={lastAt} /> },
 ]
 
+/** How many of the newest approvals a caller requested. */
+function useRequests(accountId: string): (caller: Caller) => number {
+  const read = useRead(listApprovals, { accountId, limit: 200 }, { everyMs: everyMs.list })
+  return ({ principalId, agent }) =>
+    (read.data?.approvals ?? []).filter(
+      ({ requestedBy }) => requestedBy.userId === principalId && requestedBy.agent === agent,
+    ).length
+}
+
+/** What the policy decided about an agent: allowed, held for a person, denied, and what it would have stopped. */
+const agentColumns = (requestsOf: (caller: Caller) => number): Column<Caller>[] => [
+  ...columns.slice(0, 2),
+  { title: 'Allowed', kind: 'number', cell: ({ done }) => whole(done) },
+  { title: 'Asked', kind: 'number', cell: (caller) => whole(requestsOf(caller)) },
+  {
+    title: 'Denied',
+    kind: 'number',
+    cell: ({ denied }) => (denied > 0 ? <Badge tone="bad">{whole(denied)}</Badge> : '0'),
+  },
+  { title: 'Would have stopped', kind: 'number wide', cell: ({ observed }) => whole(observed) },
+  ...columns.slice(3),
+]
+
 interface TableProps {
   title: string
+  columns: Column<Caller>[]
   callers: readonly Caller[]
   children: React.ReactNode
 }
 
-function CallerTable({ title, callers, children }: TableProps) {
+function CallerTable({ title, columns, callers, children }: TableProps) {
   return (
     <section className="panel" aria-label={title}>
       <header>

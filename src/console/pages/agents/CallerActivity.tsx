@@ -8,17 +8,19 @@ import { whole } from '../../components/words.ts'
 import { operationWords } from '../../words/operations.ts'
 import { type Entry, type Filters, shortId } from '../activity/entries.ts'
 import { Timeline, useEntries } from '../activity/Timeline.tsx'
-import { operationsOf, type Session, sessionsOf } from './callers.ts'
+import { isDenied, isObserved, operationsOf, type Session, sessionsOf } from './callers.ts'
 
 interface Props {
   accountId: string
   /** The caller of the entries: a person or environment on a surface, a token, or an agent session. */
   fixed: Filters
+  /** What else there is about an agent. */
+  details?: React.ReactNode
   heading: (newest: Entry | undefined) => { title: string; about: React.ReactNode }
 }
 
 /** The activity and the refusals of one caller: totals, sessions, and each entry with its changes. */
-export function CallerActivity({ accountId, fixed, heading }: Props) {
+export function CallerActivity({ accountId, fixed, details, heading }: Props) {
   const read = useEntries(accountId, fixed)
   if (read.error && !read.data) return <Failed error={read.error} retry={() => read.refetch()} />
   if (!read.data) return <Loading rows={6} />
@@ -33,6 +35,7 @@ export function CallerActivity({ accountId, fixed, heading }: Props) {
       </div>
       <div className="stack">
         {entries.length > 0 && <Totals entries={entries} isComplete={!read.hasNextPage} />}
+        {details}
         {sessions.length > 0 && <Sessions sessions={sessions} />}
         <Timeline accountId={accountId} fixed={fixed} />
       </div>
@@ -42,6 +45,8 @@ export function CallerActivity({ accountId, fixed, heading }: Props) {
 
 function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete: boolean }) {
   const refused = entries.filter(({ outcome }) => outcome === 'refused').length
+  const denied = entries.filter(isDenied).length
+  const observed = entries.filter(isObserved).length
   const undone = entries.filter(({ operation }) => operation === 'undo-change').length
   return (
     <section className="panel" aria-label="Totals">
@@ -49,6 +54,8 @@ function Totals({ entries, isComplete }: { entries: readonly Entry[]; isComplete
         <dl className="facts">
           <Fact label="Changes" value={whole(entries.length - refused)} />
           <Fact label="Refused" value={whole(refused)} />
+          <Fact label="Denied by policy" value={whole(denied)} />
+          <Fact label="Would have stopped" value={whole(observed)} note="while only observed" />
           <Fact label="Undone by it" value={whole(undone)} />
           <Fact
             label={isComplete ? 'First seen' : 'First of these'}

@@ -7,10 +7,26 @@ export interface Caller {
   /** How the agent names itself; null for people and programs. */
   agent: string | null
   name: string
+  /** It acts as an agent, through MCP or with a token for agents. */
+  isAgent: boolean
   done: number
   refused: number
+  /** By the policy; of `refused`. */
+  denied: number
+  /** Done while the policy was only observed, which would have held or denied it. */
+  observed: number
   lastAt: string
   firstAt: string
+}
+
+/** A policy in force refused the call. */
+export function isDenied({ outcome, policy }: Entry): boolean {
+  return outcome === 'refused' && policy?.mode === 'enforce' && policy.effect === 'deny'
+}
+
+/** Done, although the policy would have stopped it if it were in force. */
+export function isObserved({ outcome, policy }: Entry): boolean {
+  return outcome === 'done' && policy?.mode === 'observe' && policy.effect !== 'allow'
 }
 
 /** Callers in the entries (newest first), most recent caller first. */
@@ -24,12 +40,14 @@ export function callersOf(entries: readonly Entry[]): Caller[] {
       surface,
       agent,
       name: callerWords(entry),
-      done: 0,
-      refused: 0,
+      isAgent: surface === 'mcp' || entry.callerKind === 'agent',
+      ...{ done: 0, refused: 0, denied: 0, observed: 0 },
       lastAt: timestamp,
       firstAt: timestamp,
     }
     caller[outcome] += 1
+    caller.denied += isDenied(entry) ? 1 : 0
+    caller.observed += isObserved(entry) ? 1 : 0
     caller.firstAt = timestamp
     known.set(key, caller)
   }
