@@ -181,7 +181,7 @@ describe.skipIf(noBrowser !== null)(
       await row.waitFor()
       const cell = (title: string) => row.locator(`[data-title="${title}"]`)
       expect(Number(await cell('Allowed').textContent())).toBeGreaterThan(0)
-      await expect.poll(async () => Number(await cell('Asked').textContent())).toBeGreaterThan(0)
+      await expect.poll(async () => Number(await cell('Held').textContent())).toBeGreaterThan(0)
       expect(Number(await cell('Would have stopped').textContent())).toBeGreaterThan(0)
       await row.getByRole('link').click()
       await page

@@ -95,7 +95,7 @@ function useRequests(accountId: string): (caller: Caller) => number {
 const agentColumns = (requestsOf: (caller: Caller) => number): Column<Caller>[] => [
   ...columns.slice(0, 2),
   { title: 'Allowed', kind: 'number', cell: ({ done }) => whole(done) },
-  { title: 'Asked', kind: 'number', cell: (caller) => whole(requestsOf(caller)) },
+  { title: 'Held', kind: 'number', cell: (caller) => whole(requestsOf(caller)) },
   {
     title: 'Denied',
     kind: 'number',
