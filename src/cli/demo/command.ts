@@ -5,9 +5,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '../../errors.ts'
-import { type CommandIo, errorText, exitCodes } from '../command-io.ts'
+import { type CommandIo, errorText, exitCodes, UsageError } from '../command-io.ts'
 import { createProgress, printable, readableDuration } from '../progress.ts'
 import { type DemoAgent, startDemoAgent } from './agent.ts'
+import { playAutonomy } from './autonomy.ts'
 import { barChart } from './chart.ts'
 import { cleanUpDemo } from './cleanup.ts'
 import { type DemoCluster, demoCluster } from './cluster.ts'
@@ -15,14 +16,18 @@ import { DemoFailure, playStory } from './scenes.ts'
 import type { Stage } from './stage.ts'
 
 /** `longshore demo`: exit code 0 when every check passed, 1 when one failed, 130 after Ctrl-C. */
-export async function runDemo(env: NodeJS.ProcessEnv, io: CommandIo, engine?: string): Promise<number> {
+export async function runDemo(
+  env: NodeJS.ProcessEnv,
+  io: CommandIo,
+  { engine, story }: { engine?: string | undefined; story?: string | undefined },
+): Promise<number> {
   const interrupt = new AbortController()
   // Every request of a burst adds a listener.
   setMaxListeners(0, interrupt.signal)
   const stopListening = io.onInterrupt(() => interrupt.abort(new Error('interrupted')))
   try {
     const chosen = engine === undefined ? env : { ...env, LONGSHORE_ENGINE: engine }
-    return await playInThrowAway(chosen, io, interrupt.signal)
+    return await playInThrowAway(chosen, io, { signal: interrupt.signal, story: storyOf(story) })
   } catch (error) {
     io.stderr.write(`${errorText(error)}\n`)
     return exitCodes.failed
@@ -31,7 +36,21 @@ export async function runDemo(env: NodeJS.ProcessEnv, io: CommandIo, engine?: st
   }
 }
 
-async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: AbortSignal): Promise<number> {
+/** A function that scales, or an agent whose change waits for a person. */
+const stories = ['function', 'autonomy'] as const
+type Story = (typeof stories)[number]
+
+function storyOf(given: string = 'function'): Story {
+  const story = stories.find((one) => one === given)
+  if (story) return story
+  throw new UsageError(`There is no demo ${given}: ${stories.join(' or ')}.`)
+}
+
+async function playInThrowAway(
+  env: NodeJS.ProcessEnv,
+  io: CommandIo,
+  { signal, story }: { signal: AbortSignal; story: Story },
+): Promise<number> {
   const root = packageRoot()
   const entry = path.join(root, 'dist', 'longshore.js')
   if (!existsSync(entry)) {
@@ -49,7 +68,7 @@ async function playInThrowAway(env: NodeJS.ProcessEnv, io: CommandIo, signal: Ab
       run.cluster = await demoCluster(env, home)
       childEnv = { ...childEnv, LONGSHORE_CONFIG: run.cluster.configFile }
     }
-    await play(run, { root, entry, env: childEnv })
+    await play(run, { root, entry, env: childEnv, story })
   } catch (error) {
     failure = signal.aborted ? signal.reason : error
     if (!signal.aborted) await tellFailure(run, error)
@@ -87,7 +106,10 @@ interface DemoRun {
   cluster: DemoCluster | null
 }
 
-async function play(run: DemoRun, setting: { root: string; entry: string; env: NodeJS.ProcessEnv }) {
+async function play(
+  run: DemoRun,
+  setting: { root: string; entry: string; env: NodeJS.ProcessEnv; story: Story },
+) {
   const { io, home, signal } = run
   const step = createStepper(io, signal)
   const starting = startDemoAgent(setting.entry, setting.env)
@@ -108,6 +130,7 @@ async function play(run: DemoRun, setting: { root: string; entry: string; env: N
     cluster: run.cluster,
   }
   run.stage = stage
+  if (setting.story === 'autonomy') return playAutonomy(stage, setting)
   await playStory(stage)
   io.stdout.write('\n  containers over time\n')
   for (const row of barChart(stage.samples)) io.stdout.write(`  ${row}\n`)

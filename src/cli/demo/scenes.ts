@@ -37,12 +37,12 @@ const demoEnvName = 'prod'
 /** A check of the demo failed. */
 export class DemoFailure extends Error {}
 
-function expect(holds: boolean, sentence: string): asserts holds {
+export function expect(holds: boolean, sentence: string): asserts holds {
   if (!holds) throw new DemoFailure(sentence)
 }
 
 /** Results of earlier steps that later steps use. */
-interface Plot {
+export interface Plot {
   accountId: string
   region: string
   appEnvId: string
@@ -50,15 +50,14 @@ interface Plot {
   firstInstance: string
 }
 
+export function newPlot(): Plot {
+  const address = { host: '', port: 0, hostHeader: '' }
+  return { accountId: '', region: '', appEnvId: '', address, firstInstance: '' }
+}
+
 /** Runs all steps of the agent; throws `DemoFailure` at the first failed check. */
 export async function playStory(stage: Stage): Promise<void> {
-  const plot: Plot = {
-    accountId: '',
-    region: '',
-    appEnvId: '',
-    address: { host: '', port: 0, hostHeader: '' },
-    firstInstance: '',
-  }
+  const plot = newPlot()
   await lookAround(stage, plot)
   await create(stage, plot)
   const sourceDir = await prepareSource(stage)
@@ -75,7 +74,7 @@ export async function playStory(stage: Stage): Promise<void> {
   }
 }
 
-async function lookAround(stage: Stage, plot: Plot): Promise<void> {
+export async function lookAround(stage: Stage, plot: Plot): Promise<void> {
   const { agent, step, created } = stage
   await step('list-accounts, list-regions', async () => {
     const { accounts } = await agent.call(listAccounts, {})

@@ -23,9 +23,9 @@ interface Demo {
   code: Promise<number>
 }
 
-function startDemo(engine: string): Demo {
+function startDemo(engine: string, ...words: string[]): Demo {
   const env = { ...process.env, LONGSHORE_ENGINE: engine }
-  const child = spawn(process.execPath, [entry, 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [entry, 'demo', ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -85,6 +85,20 @@ describe('the whole scenario through a real MCP client', () => {
       180_000,
     )
   }
+
+  it('needs-approval: the story of autonomy plays in under 90 s, and nothing is left', async () => {
+    const startedMs = performance.now()
+    const demo = startDemo('process', 'autonomy')
+    const code = await demo.code
+    expect({ code, said: demo.said() }).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('All checks passed'),
+    })
+    for (const step of ['refused: ', 'waits as apv_', 'a person saw the change', 'is gone again'])
+      expect(demo.said()).toContain(step)
+    expect(performance.now() - startedMs).toBeLessThan(90_000)
+    expectNothingLeft(demo.said())
+  }, 120_000)
 
   it('Ctrl-C in the middle removes everything and exits with 130', async () => {
     const demo = startDemo('process')

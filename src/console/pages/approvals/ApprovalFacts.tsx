@@ -27,7 +27,9 @@ export function titleWords(
   nameOf: NameOf,
 ): string {
   if (title !== operation && !title.startsWith(`${operation} `)) return title
-  return `${operationWords(operation)} ${nameOf(title.slice(operation.length + 1)) ?? ''}`.trim()
+  const object = title.slice(operation.length + 1)
+  const isId = /^[a-z]{2,4}_[a-z0-9]{16,}$/.test(object)
+  return `${operationWords(operation)} ${nameOf(object) ?? (isId ? '' : object)}`.trim()
 }
 
 interface Props {
