@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import path from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { type Clock, every } from '../clock.ts'
@@ -182,9 +182,9 @@ class RunningGateway implements Gateway {
   #tlsListener(): TlsListener | null {
     const { tlsPort: port, ...options } = this.#options
     if (port === undefined || port === null) return null
-    const accept = (socket: TLSSocket) => {
-      const address = plainAddress(socket.remoteAddress)
-      this.#serving.accept(socket, undefined, { address, proto: 'https' })
+    const accept = (client: Socket, connection: TLSSocket) => {
+      const address = plainAddress(connection.remoteAddress)
+      this.#serving.accept(client, undefined, { address, proto: 'https' })
     }
     return new TlsListener({ ...options, port, accept })
   }

@@ -4,6 +4,7 @@ import { createServer, type Server, type TLSSocket } from 'node:tls'
 import { type Clock, every } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { mostClients } from '../../open-files.ts'
+import { Http2Sessions } from '../http2/sessions.ts'
 import type { Certificate, Challenge } from '../control/protocol.ts'
 import { bindPort } from '../workers/bind-port.ts'
 import { Certificates } from './certificates.ts'
@@ -16,8 +17,8 @@ interface TlsListenerOptions {
   clock: Clock
   log: Log
   portPatienceMs?: number
-  /** Serves a connection whose handshake is done. */
-  accept(socket: TLSSocket): void
+  /** Serves a connection whose handshake is done, or a stream of one with HTTP/2. */
+  accept(client: Socket, connection: TLSSocket): void
 }
 
 const handshakeMs = 10_000
@@ -52,6 +53,7 @@ export class TlsListener {
   readonly #challenges: Certificates
   readonly #clients: Server
   readonly #authorities: Server
+  readonly #sessions: Http2Sessions
   #port: PlainServer | null = null
   #opening: Promise<void> | null = null
   #cancelRotation = () => {}
@@ -63,8 +65,12 @@ export class TlsListener {
       options.log.error({ names, problem }, 'a certificate cannot be used; keeping the one before')
     this.#certificates = new Certificates(report)
     this.#challenges = new Certificates(report)
-    this.#clients = tlsServer(this.#certificates, ['http/1.1'])
-    this.#clients.on('secureConnection', options.accept)
+    this.#clients = tlsServer(this.#certificates, ['h2', 'http/1.1'])
+    this.#sessions = new Http2Sessions(options.clock, options.accept)
+    this.#clients.on('secureConnection', (socket) => {
+      if (socket.alpnProtocol === 'h2') this.#sessions.accept(socket)
+      else options.accept(socket, socket)
+    })
     this.#authorities = tlsServer(this.#challenges, ['acme-tls/1'])
     this.#authorities.on('secureConnection', (socket) => socket.end())
   }
@@ -93,6 +99,7 @@ export class TlsListener {
     this.#closed = true
     this.#cancelRotation()
     this.#port?.close()
+    this.#sessions.drain()
   }
 
   async #openOnce(): Promise<void> {
