@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http2'
 
-export interface RequestText {
+interface RequestText {
   /** The request line and headers in HTTP/1.1. */
   head: string
   isHead: boolean

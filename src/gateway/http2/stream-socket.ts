@@ -24,7 +24,11 @@ export class StreamSocket extends Duplex {
   #complete = false
 
   /** `head`: the request up to its body, in HTTP/1.1. */
-  constructor(stream: ServerHttp2Stream, head: string, { isHead, chunked }: { isHead: boolean; chunked: boolean }) {
+  constructor(
+    stream: ServerHttp2Stream,
+    head: string,
+    { isHead, chunked }: { isHead: boolean; chunked: boolean },
+  ) {
     super({ allowHalfOpen: true })
     this.#stream = stream
     this.#isHead = isHead
@@ -44,9 +48,9 @@ export class StreamSocket extends Duplex {
   }
 
   override _write(piece: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    if (this.#stream.destroyed || this.#stream.closed) return done()
+    const isOver = this.#stream.destroyed || this.#stream.closed
     try {
-      if (this.#take(piece)) done()
+      if (isOver || this.#take(piece)) done()
       else this.#stream.once('drain', done)
     } catch {
       // What the gateway writes is a response; anything else is a bug, and ends this stream alone.

@@ -2,14 +2,22 @@ import http2 from 'node:http2'
 import { expect, it } from 'vitest'
 import type { Route } from '../../../src/gateway/control/protocol.ts'
 import { makeCertificate } from '../../../testkit/gateway/certificates.ts'
-import { afterwards, appRoute, startGateway, type Upstream, upstream } from '../../../testkit/gateway/harness.ts'
+import {
+  afterwards,
+  appRoute,
+  startGateway,
+  type Upstream,
+  upstream,
+} from '../../../testkit/gateway/harness.ts'
 import { until } from '../../../testkit/until.ts'
 
 const certificate = makeCertificate('shop.example.com')
 
 async function start(container: Upstream, route: Partial<Route> = {}) {
   const domains = ['shop.example.com']
-  const setup = await startGateway([appRoute([container.container('one')], { domains, ...route })], { tlsPort: 0 })
+  const setup = await startGateway([appRoute([container.container('one')], { domains, ...route })], {
+    tlsPort: 0,
+  })
   setup.link.setCertificates([certificate])
   await until(() => setup.gateway.tlsPort !== null, 'the TLS port')
   return setup
@@ -29,7 +37,11 @@ interface Answer {
   code: number | undefined
 }
 
-function send(session: http2.ClientHttp2Session, headers: http2.OutgoingHttpHeaders, body?: Buffer | Buffer[]) {
+function send(
+  session: http2.ClientHttp2Session,
+  headers: http2.OutgoingHttpHeaders,
+  body?: Buffer | Buffer[],
+) {
   return new Promise<Answer>((resolve) => {
     const named = { ':authority': 'shop.example.com', ...headers }
     const stream = session.request(named, { endStream: body === undefined })
@@ -65,14 +77,24 @@ it('http2 requests with and without bodies reach the container in HTTP/1.1, many
   expect(plain.headers.connection).toBeUndefined()
   expect(JSON.parse(plain.body)).toMatchObject({
     ...{ method: 'GET', url: '/a?b=c', size: 0 },
-    headers: { host: 'shop.example.com', cookie: 'x=1', 'x-forwarded-proto': 'https', 'x-forwarded-for': '127.0.0.1' },
+    headers: {
+      host: 'shop.example.com',
+      cookie: 'x=1',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-for': '127.0.0.1',
+    },
   })
   const large = Buffer.alloc(700_000, 'x')
   const known = await send(session, { ':method': 'POST', 'content-length': large.length }, large)
   expect(JSON.parse(known.body)).toMatchObject({ size: 700_000, headers: { 'content-length': '700000' } })
   const chunked = await send(session, { ':method': 'POST' }, [large, large])
-  expect(JSON.parse(chunked.body)).toMatchObject({ size: 1_400_000, headers: { 'transfer-encoding': 'chunked' } })
-  const all = await Promise.all(Array.from({ length: 100 }, (_, index) => send(session, { ':path': `/${index}` })))
+  expect(JSON.parse(chunked.body)).toMatchObject({
+    size: 1_400_000,
+    headers: { 'transfer-encoding': 'chunked' },
+  })
+  const all = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => send(session, { ':path': `/${index}` })),
+  )
   expect(all.map(({ body }) => JSON.parse(body).url)).toEqual(all.map((_, index) => `/${index}`))
   const head = await send(session, { ':method': 'HEAD' })
   expect([head.headers[':status'], head.body]).toEqual([200, ''])
