@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Secret } from '../../../src/log.ts'
+import { findChatConnection } from '../../../src/store/repositories/chat-connections.ts'
+import { resealEverything } from '../../../src/store/secrets/rotate.ts'
+import { addDataKey, openSecretBox, parseMasterKey } from '../../../src/store/secrets/secret-box.ts'
 import { ChatFixture } from '../../../testkit/chat/chat-fixture.ts'
+import { TestClock } from '../../../testkit/fakes/clock.ts'
+import { until, untilRead } from '../../../testkit/until.ts'
 
 let chat: ChatFixture
 beforeAll(async () => {
@@ -53,4 +59,57 @@ it('answers go only to addresses that webhooks may use', async () => {
   await strict.platform.chat.receiver.stop()
   expect(strict.slack.responses.get(id)).toBeUndefined()
   await strict.close()
+})
+
+it('an answer that takes longer than the chat waits follows at the address of the request', async () => {
+  const clock = new TestClock()
+  const slow = await ChatFixture.start({ clock }, { channel: '' })
+  await slow.map('UADMIN', slow.platform.admin)
+  const { runner } = slow.platform
+  const run = runner.run
+  let release = () => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  runner.run = async (call) => {
+    await gate
+    return run(call)
+  }
+  const { id, form } = slow.slack.command('UADMIN', 'alerts')
+  const answered = slow.send(form)
+  let isAnswered = false
+  void answered.then(() => {
+    isAnswered = true
+  })
+  await untilRead(
+    async () => {
+      await clock.advance(100)
+      return isAnswered
+    },
+    (one) => one,
+    'an answer',
+  )
+  expect((await answered).text).toContain('Working on it')
+  expect(slow.slack.responses.get(id)).toBeUndefined()
+  release()
+  await until(() => slow.slack.responses.get(id), 'the late answer')
+  expect(slow.slack.responses.get(id)![0]!.text).toContain('0 alerts')
+  await slow.close()
+})
+
+it('the secrets of a chat are sealed with the new key of a rotation, and still check requests', async () => {
+  const { db } = chat.platform
+  const master = parseMasterKey(new Secret('11'.repeat(32)))
+  const box = await openSecretBox(db, master, chat.platform.now)
+  const before = await db.read((tx) => findChatConnection(tx, chat.connectionId))
+  const [keyId] = await db.write((tx) => addDataKey(tx, master, chat.platform.now))
+  await box.refresh()
+  await resealEverything(db, box, keyId)
+  const after = await db.read((tx) => findChatConnection(tx, chat.connectionId))
+  for (const key of ['signingSecret', 'botToken'] as const) {
+    expect(after!.secrets[key]).toContain(keyId)
+    expect(box.open(after!.secrets[key]!, `${chat.connectionId}/${key}`)).toBe(
+      box.open(before!.secrets[key]!, `${chat.connectionId}/${key}`),
+    )
+  }
 })
