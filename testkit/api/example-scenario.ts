@@ -64,7 +64,7 @@ export async function runScenario(
   await invitationScenario(platform, call)
   await call('explain-policy', { operation: 'delete-app-env', input: { appEnvId: fn } })
   await approvalScenario(platform, call, fn)
-  await domainScenario(call, fn)
+  await domainScenario(call, fn, options.world)
   await call('delete-app-env', { appEnvId: fn })
   await call('get-user')
   const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
@@ -140,8 +140,8 @@ async function approvalScenario({ accountId }: TestPlatform, call: Call, appEnvI
   await call('withdraw-approval', { approvalId: second.approvalId })
 }
 
-async function domainScenario(call: Call, appEnvId: string): Promise<void> {
-  const domain = 'shop.example.com'
+async function domainScenario(call: Call, appEnvId: string, world = 'shop'): Promise<void> {
+  const domain = `${world.toLowerCase()}.example.com`
   await call('add-app-env-domain', { appEnvId, domain })
   await call('list-app-env-domains', { appEnvId })
   await call('verify-app-env-domain', { appEnvId, domain })

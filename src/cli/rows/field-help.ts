@@ -102,6 +102,8 @@ const special: Readonly<Record<string, string>> = {
   'create-alert.duration': 'how long the condition must hold; left out: 5m',
   'create-chat-connection.config': 'its secrets, as JSON: @FILE reads a file',
   'create-chat-connection.kind': 'Slack over a socket, or any compatible server over HTTP',
+  'add-app-env-domain.challenge': 'how the authority checks the domain',
+  'upload-app-env-certificate.certificate': 'as JSON: @FILE reads a file',
   'update-chat-connection.config': 'new secrets, as JSON: @FILE reads a file',
   'create-alert.description': 'what to do about it',
   'list-app-env-backups.appEnvId': 'only those of this environment, by its id',

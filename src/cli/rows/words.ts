@@ -39,6 +39,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'update-function-config': 'envs function-config',
   'rotate-app-env-token': 'envs rotate-token',
   'explain-access': 'envs explain-access',
+  'cancel-deployment': 'envs cancel-deployment',
   'diagnose-app-env': 'why',
   'get-account-health': 'accounts health',
   'get-account-usage': 'accounts usage',

@@ -43,20 +43,11 @@ describe('tokens of agents', () => {
     expect(made.status).toBe(403)
   })
 
-  it('the console that an agent opens is still the agent', async () => {
+  it('an agent does not sign in to the console, nor makes links to it', async () => {
     const agent = await makeToken()
-    const { sessionId } = await platform.sessions.signIn({ token: agent })
-    const call = platform.runner.run({
-      operation: (await import('../../../src/contract/users.ts')).createUserToken,
-      input: { name: 'z', readOnly: false, kind: 'person' },
-      token: sessionId,
-      credential: 'session',
-      surface: 'console',
-      traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`,
-      idempotencyKey: null,
-      dryRun: false,
-    })
-    await expect(call).rejects.toMatchObject({ message: 'Only people may do this' })
+    const refused = { message: 'Only people sign in to the console' }
+    await expect(platform.sessions.signIn({ token: agent })).rejects.toMatchObject(refused)
+    await expect(platform.sessions.createLink(agent)).rejects.toMatchObject(refused)
   })
 
   it('tool-groups read-only-token: limits of a token hold on REST: environments, groups of tools, scopes, reads only', async () => {

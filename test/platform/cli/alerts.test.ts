@@ -174,9 +174,9 @@ describe('longshore alerts', () => {
     expect(gone.err).toContain('Alert not found')
   })
 
-  it('2.7 lists the fifteen metrics with unit and default threshold', async () => {
+  it('2.7 lists the sixteen metrics with unit and default threshold', async () => {
     const { out } = await run('metrics')
-    expect(out.trim().split('\n')).toHaveLength(16)
+    expect(out.trim().split('\n')).toHaveLength(17)
     expect(out).toMatch(/^ingress_p95_latency +s +2$/m)
     expect((await json('metrics')).metrics[2]).toEqual({
       metric: 'cpu_usage',

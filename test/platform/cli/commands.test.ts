@@ -149,7 +149,9 @@ describe('longshore on a platform', () => {
     for (const words of [...lists, ...more, ['user', 'get'], ['logs'], ['jobs', 'settings']]) {
       const { code, out, err } = await run(
         ...words,
-        ...(words[0] === 'jobs' || words[0] === 'logs' || more.includes(words as string[]) ? [name] : []),
+        ...(['domains', 'jobs', 'logs'].includes(words[0]!) || more.includes(words as string[])
+          ? [name]
+          : []),
       )
       if (words[1] !== 'settings') expect(code, words.join(' ') + err).toBe(0)
       expect(`${out}${err}`.trim(), words.join(' ')).not.toBe('')

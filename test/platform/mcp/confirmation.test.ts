@@ -79,6 +79,11 @@ const destructions: Record<string, Destruction> = {
     name: ({ marker }) => `${marker} alert`,
     asks: /^Delete alert alr_\w+ \(Normal\) with its history of 0 state changes\? .*cannot be undone\.\n\{"name":"WORLD\d+ alert"\}$/,
   },
+  'remove-app-env-domain': {
+    args: ({ appEnvId, marker }) => ({ appEnvId, domain: domainNamed(marker) }),
+    name: ({ marker }) => domainNamed(marker),
+    asks: /^Remove domain \S+ \(waiting-dns\) with its certificate\? .* is no longer served under \S+\.$/,
+  },
   'cancel-job-run': {
     args: ({ jobRunId }) => ({ jobRunId }),
     name: ({ jobRunId }) => jobRunId,
@@ -126,6 +131,8 @@ const destructions: Record<string, Destruction> = {
   },
 }
 
+const domainNamed = (marker: string) => `${marker.toLowerCase()}.shop.example`
+
 /** Brings the world into the state in which the call destroys something. */
 async function prepared(name: string): Promise<World> {
   const made = await newWorld()
@@ -145,6 +152,11 @@ async function prepared(name: string): Promise<World> {
       { accountId: made.accountId, name: accountName, memberEnvAccessEnabled: true },
     ],
     'delete-app': ['DELETE', '/app-env', { appEnvId: made.appEnvId }],
+    'remove-app-env-domain': [
+      'POST',
+      '/app-env/domain',
+      { appEnvId: made.appEnvId, domain: domainNamed(made.marker) },
+    ],
     'update-member-env-access': [
       'PATCH',
       '/member/env-access',

@@ -119,10 +119,19 @@ const extra: Record<string, (world: World) => Record<string, unknown> | Promise<
     await send(platform, 'PATCH', '/alert', { alertId, contactPointIds: [] })
     return {}
   },
+  'add-app-env-domain': ({ marker }) => ({ domain: `${marker}.shop.example` }),
+  'verify-app-env-domain': domainOf,
+  'remove-app-env-domain': domainOf,
   'undo-change': async ({ appEnvId, accountId }) => {
     const { entries } = await send(platform, 'GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })
     return { entryId: entries[0].entryId }
   },
+}
+
+async function domainOf({ appEnvId, marker }: World) {
+  const domain = `${marker}.shop.example`
+  await send(platform, 'POST', '/app-env/domain', { appEnvId, domain })
+  return { domain }
 }
 
 /** Refused here, where nothing is deployed; the platform of rule 20 below serves. */

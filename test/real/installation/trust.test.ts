@@ -225,7 +225,7 @@ describe('/mcp of a real serve', () => {
     const { token } = await admin.call(createUserToken, { name: 'agent', readOnly: true })
     const reader = await connect(token)
     const { tools } = await reader.listTools()
-    expect(tools.length).toBeGreaterThan(20)
+    expect(tools.length).toBeGreaterThan(10)
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true)
     const call = { name: 'create-app', arguments: { accountId, name: 'x', port: 8080 } }
     const refused = await reader.callTool(call)
