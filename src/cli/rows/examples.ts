@@ -54,7 +54,6 @@ const words: Readonly<Record<string, string>> = {
   'policy update': '--policy \'{"rules":[]}\'',
   'policy set': 'careful',
   'policy test': 'examples/policy.yaml',
-  'envs cancel-deployment': 'shop-prod',
   'domains add': 'shop-prod --domain shop.example.com',
   'domains list': 'shop-prod',
   'domains verify': 'shop-prod --domain shop.example.com',

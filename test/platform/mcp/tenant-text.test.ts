@@ -50,6 +50,7 @@ async function plantedWorld(): Promise<World> {
     appEnvId,
     set: [{ name: `${marker}_OPEN`, value: `${marker} value`, isSecret: false }],
   })
+  await send(platform, 'POST', '/app-env/domain', { appEnvId, domain: `${marker}.example.org` })
   platform.logs.append(appEnvId, [
     {
       at: platform.now,
@@ -120,18 +121,12 @@ const extra: Record<string, (world: World) => Record<string, unknown> | Promise<
     return {}
   },
   'add-app-env-domain': ({ marker }) => ({ domain: `${marker}.shop.example` }),
-  'verify-app-env-domain': domainOf,
-  'remove-app-env-domain': domainOf,
+  'verify-app-env-domain': ({ marker }) => ({ domain: `${marker}.example.org` }),
+  'remove-app-env-domain': ({ marker }) => ({ domain: `${marker}.example.org` }),
   'undo-change': async ({ appEnvId, accountId }) => {
     const { entries } = await send(platform, 'GET', '/audit', { accountId, objectId: appEnvId, limit: 1 })
     return { entryId: entries[0].entryId }
   },
-}
-
-async function domainOf({ appEnvId, marker }: World) {
-  const domain = `${marker}.shop.example`
-  await send(platform, 'POST', '/app-env/domain', { appEnvId, domain })
-  return { domain }
 }
 
 /** Refused here, where nothing is deployed; the platform of rule 20 below serves. */
