@@ -13,7 +13,7 @@ export const accountName = 'Harbor works'
 export const domainNamed = (marker: string) => `${marker.toLowerCase()}.shop.example`
 export const others = (one: World) => ({ accountId: one.accountId, membershipId: one.membershipId })
 
-/** A call of each tool that destroys, and what people are asked first. */
+/** A call of each tool that destroys, and the question to the person. */
 export const destructions: Record<string, Destruction> = {
   'delete-app': {
     args: ({ appId }) => ({ appId }),
