@@ -20,6 +20,8 @@ const beginning = [
 ]
 const often = [
   'apply-app-env-changes',
+  'propose-plan',
+  'decide-approval',
   'deploy-app-env-image',
   'redeploy-app-env',
   'restart-app-env',

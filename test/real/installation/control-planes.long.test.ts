@@ -88,6 +88,8 @@ describe.skipIf(noPostgres)(
       )
       expect(found.flat().sort()).toEqual([
         'alerts of absent machines',
+        'chat',
+        'domains',
         'housekeeping',
         'notifications',
         'usage',

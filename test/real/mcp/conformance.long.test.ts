@@ -2,6 +2,7 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defaultTools } from '../../../src/mcp/policy/default-tools.ts'
 import { type Listening, startFixtureServer } from '../../../testkit/mcp/conformance/fixture-server.ts'
 import {
   isInspectorFound,
@@ -142,7 +143,9 @@ describe('the running platform', () => {
           answerOf(await runInspector(target(), ['--method', method])),
         ),
       )
-      expect(listed.tools.map(({ name }: { name: string }) => name)).toEqual(tools.map(({ name }) => name))
+      expect(listed.tools.map(({ name }: { name: string }) => name)).toEqual(
+        tools.map(({ name }) => name).filter((name) => defaultTools.has(name)),
+      )
       expect(resources.resources.map(({ uri }: { uri: string }) => uri)).toContain('longshore://environments')
       expect(prompts.prompts.map(({ name }: { name: string }) => name)).toContain('why-is-it-down')
     })

@@ -12,6 +12,7 @@ import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../src/log.ts'
+import { defaultTools } from '../../../src/mcp/policy/default-tools.ts'
 import { createMcpHttpHandler, type McpHttpHandler } from '../../../src/mcp/transport/http/handler.ts'
 import { type FakeBackend, startFakeBackend, untilReadsStop } from '../../../testkit/fakes/backend.ts'
 import { hurriedClock, replyOf } from '../../../testkit/mcp/tool-session.ts'
@@ -133,7 +134,9 @@ describe.each(['HTTP', 'stdio'] as const)('over %s', (transport) => {
     })
     try {
       expect(client.era).toBe(era)
-      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name))
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
+        tools.map(({ name }) => name).filter((name) => defaultTools.has(name)),
+      )
       expect((await client.listResources()).resources.length).toBeGreaterThan(0)
       expect((await client.readResource({ uri: 'longshore://environments' })).contents).toHaveLength(1)
       expect((await client.listPrompts()).prompts.length).toBeGreaterThan(0)
