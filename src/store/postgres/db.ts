@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Kysely, sql } from 'kysely'
+import { HandleEmptyInListsPlugin, Kysely, replaceWithNoncontingentExpression, sql } from 'kysely'
 import type { Log, Secret } from '../../log.ts'
 import type { Db, Tables, Tx } from '../db.ts'
 import { busy, codeOf, startProblem, triesWorth } from './errors.ts'
@@ -81,7 +81,10 @@ export async function joinPostgres(
 }
 
 async function openAt(address: PostgresAddress, name: string, poolSize: number): Promise<Db> {
-  const kysely = new Kysely<Tables>({ dialect: createDialect(address, name, poolSize) })
+  const kysely = new Kysely<Tables>({
+    dialect: createDialect(address, name, poolSize),
+    plugins: [emptyLists()],
+  })
   try {
     await prepareSchema(kysely, address.label)
   } catch (error) {
@@ -90,6 +93,9 @@ async function openAt(address: PostgresAddress, name: string, poolSize: number):
   }
   return new PostgresDb(kysely)
 }
+
+/** `in ()` matches nothing; SQLite takes it as it is, PostgreSQL calls it a syntax error. */
+const emptyLists = () => new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })
 
 const beginRead = sql`start transaction isolation level repeatable read read only`
 const beginWrite = sql`start transaction isolation level serializable`

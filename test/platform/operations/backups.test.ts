@@ -267,3 +267,10 @@ describe('a restore', () => {
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text])
   })
 })
+
+it('an account without backups has an empty list', async () => {
+  const empty = await platform.makeAccount('Empty')
+  const { token } = await platform.makeUser({ accountId: empty, admin: true })
+  const { status, json } = await request('GET', '/app-env/backups', { accountId: empty }, token)
+  expect([status, json.backups]).toEqual([200, []])
+})
