@@ -45,7 +45,7 @@ export function openSession(
     callable: () => callable,
     async callTool(call) {
       const stopTelling = tellWaiting(call, platform.connect)
-      const { signal, progress, askPerson } = call
+      const { signal, progress, askPerson, takesTasks, task } = call
       const traceparent = spanIn(call.traceparent)
       const served = {
         tools: registry,
@@ -59,7 +59,7 @@ export function openSession(
       try {
         const agent = agentNameOf(call.clientInfo)
         return await runTool(
-          { ...served, caller: '', signal, traceparent, agent, progress, askPerson },
+          { ...served, caller: '', signal, traceparent, agent, progress, askPerson, takesTasks, task },
           call.name,
           call.args,
         )

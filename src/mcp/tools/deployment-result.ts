@@ -48,7 +48,7 @@ export async function waitedResult(
   return deploymentResult({ tool, sent, ctx, notes }, answer, end)
 }
 
-async function deploymentResult(
+export async function deploymentResult(
   { ctx, notes, ...call }: { tool: Tool; sent: ToolInput; ctx: ToolContext; notes: Note[] },
   answer: Answer,
   end: DeploymentEnd,

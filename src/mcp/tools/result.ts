@@ -2,6 +2,7 @@ import { AppError } from '../../errors.ts'
 import { sanitizeDeep, sanitizeInline } from '../policy/untrusted-text.ts'
 import type { ResourceLink } from '../resources/log-links.ts'
 import type { Note } from './define-tool.ts'
+import type { TaskRef } from './task-ref.ts'
 
 /** The result of a call, independent of the transport: the same facts as text and as an object. */
 export interface ToolResult {
@@ -10,6 +11,10 @@ export interface ToolResult {
   structured: Record<string, unknown>
   /** Resources that a host can read beyond the result. */
   links?: readonly ResourceLink[]
+  /** The call goes on as a task, and has no result yet; only for clients that take tasks. */
+  task?: { ref: TaskRef; message: string }
+  /** A task that was canceled. */
+  canceled?: boolean
 }
 
 /** The result of a successful call: one sentence, then the facts. */

@@ -29,6 +29,8 @@ import {
   refuseNested,
   refuseTooMany,
 } from './schema.ts'
+import type { TaskRef } from './task-ref.ts'
+import { approvalTask, cancelingOperation, cancelTask, goingOn, readTask, startedTask } from './tasks.ts'
 import { withListing } from './unlisted-tools.ts'
 import { waitSecondsOf } from './wait-for-deployment.ts'
 import { jobRunResult } from './wait-for-job-run.ts'
@@ -51,6 +53,10 @@ interface ToolCall {
   /** Null when the caller gave no progress token. */
   progress: ((message: string, done: number, total: number | undefined) => void) | null
   askPerson: ToolContext['askPerson']
+  /** The client takes tasks: what a tool would wait for becomes one. */
+  takesTasks?: boolean | undefined
+  /** Reads or cancels a task in place of a call. */
+  task?: { ref: TaskRef; cancel: boolean } | undefined
   /** Called with errors that are bugs of ours. */
   onFault(error: unknown, requestId: string, tool: string): void
 }
@@ -70,11 +76,13 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     // Enforced at the call too, because a client can call a tool without listing it.
     const refusal = refusalOf(factsOf(tool), call.toolPolicy)
     if (refusal !== null) await recordRefusal(ctx, platformInput(tool, given), refusal)
+    if (call.task !== undefined) return await runTask(call, tool, ctx, call.task)
     return await runChecked(call, { tool, ctx, args: given })
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof QuestionPending) throw error
-    if (error instanceof ApprovalPending && tool && ctx) return pendingResult(error, tool, ctx)
+    if (error instanceof ApprovalPending && tool && ctx)
+      return pendingResult(error, tool, ctx, call.takesTasks === true)
     if (error instanceof ConfirmationNeeded) return errorResult(error, error.fields)
     const noted = (fault: unknown) => {
       const requestId = randomUUID()
@@ -109,20 +117,46 @@ async function runChecked(
   const loss = await tool.destroys?.(ctx, sent).catch((error) => recordRefusal(ctx, sent, error))
   const confirmedBy = loss ? await confirmLoss(ctx, loss, sent, own) : undefined
   const once = (idempotencyKey?: string) =>
-    act(tool, ctx, { sent, own, fits, notes, scope, confirmedBy, idempotencyKey })
+    act(tool, ctx, {
+      ...{ sent, own, fits, notes, scope, confirmedBy, idempotencyKey },
+      takesTasks: call.takesTasks === true,
+    })
   if (tool.hints.idempotent || own.idempotencyKey !== undefined)
     return await once(own.idempotencyKey as string)
   return await call.retries.run(call.caller, tool, args, { signal: call.signal, work: once })
 }
 
 /** No error, so that models do not repeat the call: it runs when a person approves it. */
-function pendingResult({ approval }: ApprovalPending, tool: Tool, ctx: ToolContext): ToolResult {
+function pendingResult(
+  { approval }: ApprovalPending,
+  tool: Tool,
+  ctx: ToolContext,
+  takesTasks: boolean,
+): ToolResult {
+  if (takesTasks) return approvalTask(tool, ctx, approval)
+
   const point = `Waiting for a person: nothing has changed yet. The call runs by itself once ${approval.approvalId} is approved at ${approval.url}. Do not send it again; get-approval with waitSeconds waits for the decision.`
   const answer = { ...approval }
   return successResult({
     point,
     answer: { ...answer, ...nextFields(answer, { tool, sent: {} }, ctx.isListed) },
   })
+}
+
+/** A task is read with the rights of its caller, and canceled by the operation that ends what it waits for. */
+async function runTask(
+  { tools, toolPolicy }: ToolCall,
+  tool: Tool,
+  ctx: ToolContext,
+  { ref, cancel }: NonNullable<ToolCall['task']>,
+): Promise<ToolResult> {
+  if (!cancel) return readTask(tool, ctx, ref)
+  const canceling = toolNamed({ tools, toolPolicy }, cancelingOperation[ref.of.kind].id)
+  const refusal = refusalOf(factsOf(canceling), toolPolicy)
+  if (refusal !== null) throw refusal
+  ctx.reads.clear()
+  await cancelTask(ctx, ref)
+  return goingOn(ref, 'Canceling.')
 }
 
 function contextOf(call: ToolCall, tool: Tool): ToolContext {
@@ -177,6 +211,7 @@ async function tried(tool: Tool, ctx: ToolContext, sent: ToolInput, notes: Note[
 interface Confirmed {
   confirmedBy: ConfirmedBy | undefined
   idempotencyKey: string | undefined
+  takesTasks: boolean
 }
 
 async function act(
@@ -190,6 +225,7 @@ async function act(
     scope,
     confirmedBy,
     idempotencyKey,
+    takesTasks,
   }: CheckedArguments & Confirmed & { notes: Note[]; scope: ServerScope },
 ): Promise<ToolResult> {
   const waits = tool.waits === true && own.wait !== false
@@ -204,6 +240,8 @@ async function act(
   const whole = (await ctx.client.call(tool.operation, sent, options)) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = await answerWithinScope(ctx, scope, whole)
+  const ref = takesTasks && (waits || waitsForRun) ? await startedTask(tool, ctx, answer) : null
+  if (ref !== null) return goingOn(ref, 'The call was accepted.')
   if (waitsForRun)
     return jobRunResult(tool, ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })
   return waits

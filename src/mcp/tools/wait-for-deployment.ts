@@ -104,7 +104,8 @@ function isSettled(status: StatusResponse): boolean {
   return status.status === 'RUNNING' || status.status === 'STOPPED'
 }
 
-async function stageOf(ctx: ToolContext, status: StatusResponse): Promise<string> {
+/** What a deployment is doing, in our words. */
+export async function stageOf(ctx: ToolContext, status: StatusResponse): Promise<string> {
   const { currentDeployment: newest } = status
   const stage = newest?.status ?? status.status
   const step = newest?.status === 'BUILDING' && (await buildStep(ctx, status.appEnvId, newest.contentId))

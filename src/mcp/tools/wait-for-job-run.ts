@@ -25,7 +25,7 @@ export async function jobRunResult(
   const started = answer.jobRun as JobRunResponse
   try {
     const jobRun = await waitForRun(ctx, started, options.waitSeconds)
-    return await resultOf(tool, ctx, jobRun, options)
+    return await runResult(tool, ctx, jobRun, options)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     // The write succeeded, and the caller must know that even if the reads after it failed.
@@ -73,7 +73,7 @@ async function readRun(ctx: ToolContext, jobRunId: string): Promise<JobRunRespon
   }
 }
 
-async function resultOf(
+export async function runResult(
   tool: Tool,
   ctx: ToolContext,
   jobRun: JobRunResponse,

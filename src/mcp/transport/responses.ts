@@ -6,6 +6,7 @@ import { getPrompt, listedPrompts } from '../resources/prompts.ts'
 import { type CallTool, listedResources, listedTemplates, readResource } from '../resources/resources.ts'
 import type { ListedTool } from '../tools/published-tool.ts'
 import type { ToolResult } from '../tools/result.ts'
+import type { TaskRef } from '../tools/task-ref.ts'
 
 /** One `tools/call`, passed on by the adapter of its protocol era. */
 export interface IncomingCall {
@@ -20,6 +21,10 @@ export interface IncomingCall {
   clientInfo?: unknown
   progress: ((message: string, done: number, total: number | undefined) => void) | null
   askPerson: ((question: string, yes: string) => Promise<boolean>) | null
+  /** Whether the client takes tasks in place of results. */
+  takesTasks?: boolean
+  /** Reads or cancels a task of the tool, in place of a call. */
+  task?: { ref: TaskRef; cancel: boolean }
 }
 
 export interface McpServerOptions {

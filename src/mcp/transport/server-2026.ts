@@ -28,6 +28,7 @@ import {
   toolResponse,
 } from './responses.ts'
 import { instructions, serverInfo } from './server-info.ts'
+import { serveTasks, takesTasks, taskResponse, tasksExtension } from './tasks-2026.ts'
 
 export interface Server2026Options extends McpServerOptions {
   questions: QuestionStates
@@ -42,7 +43,12 @@ const questionKey = 'confirm'
 /** A server object for one request, or for one stdio connection. */
 export function createServer2026(options: Server2026Options): Server {
   const server = new Server(serverInfo, {
-    capabilities: { tools: {}, resources: { subscribe: true }, prompts: {} },
+    capabilities: {
+      tools: {},
+      resources: { subscribe: true },
+      prompts: {},
+      extensions: { [tasksExtension]: {} },
+    },
     instructions,
     jsonSchemaValidator: noValidator,
     cacheHints: {
@@ -68,6 +74,14 @@ export function createServer2026(options: Server2026Options): Server {
       return { ...answer, ...(isGuide(params.uri) ? fixedHint : {}) } as never
     })
   }
+  serveTasks(server, options, (ctx) => ({
+    signal: ctx.mcpReq.signal,
+    token: tokenOf(ctx),
+    clientInfo: envelopeOf(ctx)[CLIENT_INFO_META_KEY],
+    capabilities: capabilitiesOf(ctx),
+    progress: null,
+    askPerson: null,
+  }))
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const { name, arguments: args = {} } = params
     return (await callTool(options, { name, args }, ctx)) as never
@@ -88,8 +102,12 @@ async function callTool(
     const progress = progressOf(ctx)
     const { traceparent } = ctx.mcpReq._meta ?? {}
     const clientInfo = envelopeOf(ctx)[CLIENT_INFO_META_KEY]
-    const call = { name, args, signal, token, traceparent, clientInfo, progress, askPerson }
-    return toolResponse(await options.callTool(call), true)
+    const tasks = takesTasks(capabilitiesOf(ctx))
+    const result = await options.callTool({
+      ...{ name, args, signal, token, traceparent, clientInfo, progress, askPerson },
+      takesTasks: tasks,
+    })
+    return result.task ? taskResponse(result.task) : toolResponse(result, true)
   } catch (error) {
     if (!(error instanceof QuestionPending)) throw error
     const { question, yes } = error

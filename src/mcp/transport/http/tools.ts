@@ -150,6 +150,8 @@ export class HttpTools {
         agent: agentNameOf(call.clientInfo),
         progress: call.progress,
         askPerson: call.askPerson,
+        takesTasks: call.takesTasks,
+        task: call.task,
         onFault: (error, requestId, tool) => log.error({ err: error, requestId, tool }, 'tool call failed'),
       },
       call.name,

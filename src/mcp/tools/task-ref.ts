@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+
+/** What a task waits for. It holds no state: any instance reads it anew, with the rights of who asks. */
+const taskRef = z.strictObject({
+  tool: z.string().max(64),
+  at: z.string().max(32),
+  of: z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('deployment'),
+      appEnvId: z.string().max(64),
+      contentId: z.string().max(64),
+      /** Users whose pending changes the call left pending. */
+      held: z.array(z.string().max(64).nullable()).max(20).optional(),
+    }),
+    z.strictObject({ kind: z.literal('run'), jobRunId: z.string().max(64) }),
+    z.strictObject({ kind: z.literal('approval'), approvalId: z.string().max(64) }),
+  ]),
+})
+export type TaskRef = z.output<typeof taskRef>
+
+const prefix = 'task_'
+const longestId = 4_000
+
+/** The id of a task. It is no secret and grants nothing: reading a task makes the calls that the caller could make. */
+export function taskIdOf(ref: TaskRef): string {
+  return `${prefix}${Buffer.from(JSON.stringify(ref)).toString('base64url')}`
+}
+
+/** Throws `invalid` for an id that `taskIdOf` did not make. */
+export function taskRefOf(taskId: unknown): TaskRef {
+  const text = typeof taskId === 'string' && taskId.length <= longestId ? taskId : ''
+  try {
+    if (!text.startsWith(prefix)) throw new Error('prefix')
+    return taskRef.parse(JSON.parse(Buffer.from(text.slice(prefix.length), 'base64url').toString()))
+  } catch {
+    throw new AppError('invalid', 'Task not found', {
+      details: 'Send the taskId of a result of this server.',
+    })
+  }
+}
