@@ -36,6 +36,16 @@ export function successResult(options: {
   return { isError: false, text: `${summary}\n${options.body ?? JSON.stringify(structured)}`, structured }
 }
 
+/** No result yet: the call goes on as a task. `message` is our own text. */
+export function taskResult(ref: TaskRef, message: string): ToolResult {
+  return {
+    isError: false,
+    text: message,
+    structured: {},
+    task: { ref, message: sanitizeInline(message, 1_000) },
+  }
+}
+
 /** An error result: the problem, the rule, the remedy, and whether a retry helps. */
 export function errorResult(
   error: AppError,

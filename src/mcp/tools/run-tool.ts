@@ -19,7 +19,7 @@ import { withParsedText } from './json-text.ts'
 import { isListed, nextFields } from './next-actions.ts'
 import { plainResult } from './plain-result.ts'
 import { environmentRefOf, type ReadCache } from './read-cache.ts'
-import { errorResult, faultResult, successResult, type ToolResult } from './result.ts'
+import { errorResult, faultResult, successResult, type ToolResult, taskResult } from './result.ts'
 import { refuseCutTexts } from './result-size.ts'
 import type { RetriedCalls } from './retried-calls.ts'
 import {
@@ -30,7 +30,7 @@ import {
   refuseTooMany,
 } from './schema.ts'
 import type { TaskRef } from './task-ref.ts'
-import { approvalTask, cancelingOperation, cancelTask, goingOn, readTask, startedTask } from './tasks.ts'
+import { approvalTask, cancelingOperation, cancelTask, readTask, startedTask } from './tasks.ts'
 import { withListing } from './unlisted-tools.ts'
 import { waitSecondsOf } from './wait-for-deployment.ts'
 import { jobRunResult } from './wait-for-job-run.ts'
@@ -156,7 +156,7 @@ async function runTask(
   if (refusal !== null) throw refusal
   ctx.reads.clear()
   await cancelTask(ctx, ref)
-  return goingOn(ref, 'Canceling.')
+  return taskResult(ref, 'Canceling.')
 }
 
 function contextOf(call: ToolCall, tool: Tool): ToolContext {
@@ -241,7 +241,7 @@ async function act(
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = await answerWithinScope(ctx, scope, whole)
   const ref = takesTasks && (waits || waitsForRun) ? await startedTask(tool, ctx, answer) : null
-  if (ref !== null) return goingOn(ref, 'The call was accepted.')
+  if (ref !== null) return taskResult(ref, 'The call was accepted.')
   if (waitsForRun)
     return jobRunResult(tool, ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })
   return waits

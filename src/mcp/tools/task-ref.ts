@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 
-/** What a task waits for. It holds no state: any instance reads it anew, with the rights of who asks. */
+/** What a task waits for. It holds no state: any instance reads the state again, with the rights of its caller. */
 const taskRef = z.strictObject({
   tool: z.string().max(64),
   at: z.string().max(32),

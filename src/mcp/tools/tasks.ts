@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts'
 import { approvalSentence } from './approval-sentence.ts'
 import type { Tool, ToolContext } from './define-tool.ts'
 import { deploymentResult } from './deployment-result.ts'
-import { successResult, type ToolResult } from './result.ts'
+import { successResult, type ToolResult, taskResult } from './result.ts'
 import type { TaskRef } from './task-ref.ts'
 import { stageOf, waitForDeployment } from './wait-for-deployment.ts'
 import { runResult } from './wait-for-job-run.ts'
@@ -40,7 +40,7 @@ export async function readTask(tool: Tool, ctx: ToolContext, ref: TaskRef): Prom
     case 'run': {
       const { jobRun } = await ctx.client.call(getJobRun, { jobRunId: of.jobRunId }, { signal: ctx.signal })
       const message = `${jobRun.status}, attempt ${Math.max(1, jobRun.attempt)}`
-      if (jobRun.finishedAt === null) return goingOn(ref, message)
+      if (jobRun.finishedAt === null) return taskResult(ref, message)
       const result = await runResult(tool, ctx, jobRun, { waitSeconds: 0, notes: [] })
       return jobRun.status === 'CANCELED' ? { ...result, canceled: true } : result
     }
@@ -51,7 +51,7 @@ export async function readTask(tool: Tool, ctx: ToolContext, ref: TaskRef): Prom
         { signal: ctx.signal },
       )
       if (approval.status === 'pending' || approval.status === 'approved')
-        return goingOn(ref, `Waiting for a person to decide at ${approval.url}`)
+        return taskResult(ref, `Waiting for a person to decide at ${approval.url}`)
       const { status } = approval
       const result = successResult({ point: approvalSentence(approval), answer: { ...approval } })
       return { ...result, isError: status !== 'executed', canceled: status === 'withdrawn' }
@@ -66,7 +66,7 @@ async function readDeployment(
   { appEnvId, contentId, held = [] }: Extract<TaskRef['of'], { kind: 'deployment' }>,
 ): Promise<ToolResult> {
   const end = await waitForDeployment(ctx, { appEnvId, contentId, before: null, waitSeconds: 0 })
-  if (end.kind === 'still-running') return goingOn(ref, await stageOf(ctx, end.status))
+  if (end.kind === 'still-running') return taskResult(ref, await stageOf(ctx, end.status))
   const answer: Answer = {
     success: true,
     appEnv: { appEnvId },
@@ -87,11 +87,7 @@ export function approvalTask(
 ): ToolResult {
   const at = new Date(clock.wallMs()).toISOString()
   const ref = { tool: tool.name, at, of: { kind: 'approval' as const, approvalId } }
-  return goingOn(ref, `Waiting for a person to decide at ${url}`)
-}
-
-export function goingOn(ref: TaskRef, message: string): ToolResult {
-  return { isError: false, text: message, structured: {}, task: { ref, message } }
+  return taskResult(ref, `Waiting for a person to decide at ${url}`)
 }
 
 /** The operation that ends what a task waits for: the person canceled the task in the host. */

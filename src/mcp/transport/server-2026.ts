@@ -11,7 +11,8 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { AppError } from '../../errors.ts'
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
 import { takesApps } from '../apps/apps.ts'
 import { QuestionPending, type QuestionStates, type QuestionSubject } from '../policy/questions.ts'
 import { isGuide } from '../resources/resources.ts'
@@ -28,7 +29,7 @@ import {
   toolResponse,
 } from './responses.ts'
 import { instructions, serverInfo } from './server-info.ts'
-import { serveTasks, takesTasks, taskResponse, tasksExtension } from './tasks-2026.ts'
+import { takesTasks, taskResponders, taskResponse, tasksExtension } from './task-responses.ts'
 
 export interface Server2026Options extends McpServerOptions {
   questions: QuestionStates
@@ -74,19 +75,35 @@ export function createServer2026(options: Server2026Options): Server {
       return { ...answer, ...(isGuide(params.uri) ? fixedHint : {}) } as never
     })
   }
-  serveTasks(server, options, (ctx) => ({
-    signal: ctx.mcpReq.signal,
-    token: tokenOf(ctx),
-    clientInfo: envelopeOf(ctx)[CLIENT_INFO_META_KEY],
-    capabilities: capabilitiesOf(ctx),
-    progress: null,
-    askPerson: null,
-  }))
+  serveTasks(server, options)
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const { name, arguments: args = {} } = params
     return (await callTool(options, { name, args }, ctx)) as never
   })
   return server
+}
+
+/** Serves the methods of tasks to clients that declare the extension. */
+function serveTasks(server: Server, options: Server2026Options): void {
+  const params = z.looseObject({ taskId: z.string() })
+  for (const [method, responder] of Object.entries(taskResponders)) {
+    server.setRequestHandler(method, { params }, async ({ taskId }, ctx) => {
+      if (!takesTasks(capabilitiesOf(ctx))) throw missingTasks()
+      const caller = { token: tokenOf(ctx), clientInfo: envelopeOf(ctx)[CLIENT_INFO_META_KEY] }
+      const call = { ...caller, signal: ctx.mcpReq.signal, args: {}, progress: null, askPerson: null }
+      return respond(
+        () => responder(taskId, (name, task) => options.callTool({ ...call, name, task })),
+        (error) => protocolError(error, {}),
+      )
+    })
+  }
+}
+
+function missingTasks(): ProtocolError {
+  const data = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } }
+  const error = new AppError('invalid', 'Missing required client capability')
+  const code = ProtocolErrorCode.MissingRequiredClientCapability
+  return new ProtocolError(code, protocolErrorText(error), data)
 }
 
 async function callTool(

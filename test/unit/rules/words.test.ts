@@ -6,7 +6,7 @@ const exempt = ['test/unit/rules/words.test.ts', 'src/store/migrations/']
 
 /** Words of other people's interfaces that look like one of ours. */
 const foreign =
-  /allSettled|npm notice|formatToParts|journal_mode|Colou?rStream|notice: (?:z\.string|'logs)|notice\|copying|<mark>|mark\(|\bpin\b(?=[:.,)\]?`']| [}?])|notifications\/cancelled|cancelledIdOf/g
+  /allSettled|npm notice|formatToParts|journal_mode|Colou?rStream|notice: (?:z\.string|'logs)|notice\|copying|<mark>|mark\(|\bpin\b(?=[:.,)\]?`']| [}?])|notifications\/cancelled|cancelledIdOf|status: 'cancelled'/g
 
 /** In comments, texts and identifiers alike; compound identifiers are split into their words. */
 const words: Record<string, RegExp> = {
