@@ -20,7 +20,7 @@ export function rpc2026(
     ...(capabilities === null ? {} : { [`${prefix}clientCapabilities`]: capabilities }),
   }
   const _meta = { ...(params._meta as object | undefined), ...envelope }
-  const name = params.name ?? params.uri
+  const name = params.name ?? params.uri ?? params.taskId
   return {
     headers: {
       'content-type': 'application/json',

@@ -11,9 +11,7 @@ async function ask(
   params: Record<string, unknown>,
   declared: Record<string, unknown> = capabilities,
 ) {
-  const name = typeof params.taskId === 'string' ? { 'mcp-name': params.taskId } : {}
-  const { headers, body } = rpc2026(method, params, { capabilities: declared, headers: name })
-  return JSON.parse((await fixture.raw({ headers, body })).body)
+  return JSON.parse((await fixture.raw(rpc2026(method, params, { capabilities: declared }))).body)
 }
 
 describe('a task of 2026-07-28', () => {
