@@ -28,6 +28,7 @@ const order = [
   'contact-points',
   'chat',
   'alerts',
+  'remediations',
   'diagnosis',
   'instances',
   'domains',

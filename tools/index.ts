@@ -10,11 +10,13 @@ import createApp from './create-app.ts'
 import createAppEnv from './create-app-env.ts'
 import createAppEnvBackup from './create-app-env-backup.ts'
 import createContactPoint from './create-contact-point.ts'
+import createRemediation from './create-remediation.ts'
 import deleteAlert from './delete-alert.ts'
 import deleteApp from './delete-app.ts'
 import deleteAppEnv from './delete-app-env.ts'
 import deleteAppEnvBackup from './delete-app-env-backup.ts'
 import deleteContactPoint from './delete-contact-point.ts'
+import deleteRemediation from './delete-remediation.ts'
 import deployAppEnvImage from './deploy-app-env-image.ts'
 import diagnoseAppEnv from './diagnose-app-env.ts'
 import explainAccess from './explain-access.ts'
@@ -35,6 +37,8 @@ import getJobRun from './get-job-run.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
 import getPolicy from './get-policy.ts'
+import getRemediation from './get-remediation.ts'
+import getRemediationRun from './get-remediation-run.ts'
 import listAccounts from './list-accounts.ts'
 import listAlerts from './list-alerts.ts'
 import listAppEnvBackups from './list-app-env-backups.ts'
@@ -48,6 +52,8 @@ import listDatabasePresets from './list-database-presets.ts'
 import listJobRuns from './list-job-runs.ts'
 import listMembers from './list-members.ts'
 import listRegions from './list-regions.ts'
+import listRemediationRuns from './list-remediation-runs.ts'
+import listRemediations from './list-remediations.ts'
 import notifyCodeUpload from './notify-code-upload.ts'
 import probeFunction from './probe-function.ts'
 import proposePlan from './propose-plan.ts'
@@ -66,6 +72,7 @@ import startJobRun from './start-job-run.ts'
 import stopAppEnv from './stop-app-env.ts'
 import testContactPoint from './test-contact-point.ts'
 import toggleAlert from './toggle-alert.ts'
+import toggleRemediation from './toggle-remediation.ts'
 import undoChange from './undo-change.ts'
 import updateAccount from './update-account.ts'
 import updateAlert from './update-alert.ts'
@@ -77,6 +84,7 @@ import updateContactPoint from './update-contact-point.ts'
 import updateFunctionConfig from './update-function-config.ts'
 import updateJobConfig from './update-job-config.ts'
 import updateMemberEnvAccess from './update-member-env-access.ts'
+import updateRemediation from './update-remediation.ts'
 import verifyAppEnvDomain from './verify-app-env-domain.ts'
 import whatChanged from './what-changed.ts'
 import withdrawApproval from './withdraw-approval.ts'
@@ -156,6 +164,14 @@ export const tools: readonly Tool[] = [
   deleteAlert,
   toggleAlert,
   refreshAlert,
+  createRemediation,
+  updateRemediation,
+  deleteRemediation,
+  toggleRemediation,
+  listRemediations,
+  getRemediation,
+  listRemediationRuns,
+  getRemediationRun,
   diagnoseAppEnv,
   getAccountHealth,
   whatChanged,

@@ -1,12 +1,13 @@
 import { type Clock, sleep, timestamp } from '../clock.ts'
 import { type Receiver, receiverOf } from '../domain/alerts/contact-point.ts'
-import { giveUpAfterMs, retryDelayMs } from '../domain/alerts/notification.ts'
+import { giveUpAfterMs, type Notification, retryDelayMs } from '../domain/alerts/notification.ts'
 import type { Log } from '../log.ts'
 import type { Db } from '../store/db.ts'
 import { findReceivingContactPoint } from '../store/repositories/contact-points.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../store/write-until-stored.ts'
 import { Worker } from '../worker.ts'
+import { withOpenToken } from './agent-token.ts'
 import { type Describe, Descriptions } from './descriptions.ts'
 import type { Notifier, NotifyResult } from './notifiers/notifier.ts'
 import {
@@ -248,17 +249,20 @@ export class NotificationWorker {
     await this.#persist(notification.notificationId, record)
   }
 
-  async #send({ notification, dedupKey, contactPointId }: OutboxNotification): Promise<NotifyResult> {
+  async #send(due: OutboxNotification): Promise<NotifyResult> {
+    const { notificationId, notification, dedupKey, contactPointId } = due
     const { db, clock, secrets, notifier } = this.#deps
     const point = await db.read((tx) => findReceivingContactPoint(tx, contactPointId))
     if (!point) return { ok: false, retry: false, reason: 'the contact point was deleted' }
     let receiver: Receiver
+    let body: Notification
     try {
       receiver = receiverOf(point, secrets.open, clock.wallMs())
+      body = withOpenToken(notification, notificationId, secrets)
     } catch {
       return { ok: false, retry: true, reason: 'the secrets of the contact point cannot be opened' }
     }
-    return notifier(receiver, { notification, dedupKey })
+    return notifier(receiver, { notification: body, dedupKey })
   }
 
   #recordOf(notification: OutboxNotification, result: NotifyResult, tookMs: number): AttemptRecord {

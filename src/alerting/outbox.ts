@@ -41,6 +41,8 @@ interface NotificationRecord {
 const shownRecords = 20
 
 interface NewNotification extends NotificationEnvelope {
+  /** Chosen by callers that seal a value for it. */
+  notificationId?: string
   contactPointId: string
   /** Null for a test notification. */
   alertId: string | null
@@ -67,7 +69,7 @@ export async function insertNotification(
   notification: NewNotification,
   createdAtMs: number,
 ): Promise<string> {
-  const notificationId = newId('ntc')
+  const { notificationId = newId('ntc') } = notification
   await tx
     .insertInto('notifications')
     .values({

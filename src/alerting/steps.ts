@@ -3,9 +3,12 @@ import type { StoredAlert } from '../domain/alerts/alert.ts'
 import { alertNotification, type EndedBy, episodeIdOf } from '../domain/alerts/notification.ts'
 import { isFlapping, nextAlertState, type Reading } from '../domain/alerts/state.ts'
 import { newId } from '../domain/ids.ts'
+import { conditionOf, newRun } from '../domain/remediation/remediation.ts'
 import type { Tx } from '../store/db.ts'
 import { removeAlert } from '../store/repositories/alerts.ts'
 import { wantAlertMessages } from '../store/repositories/chat-messages.ts'
+import { endEpisode, insertRun, listRunsOfEpisode } from '../store/repositories/remediation-runs.ts'
+import { listRemediationsOfAlert } from '../store/repositories/remediations.ts'
 import { contactPointsOwedTheEnd, dropUnsent } from './announced.ts'
 import { insertNotification } from './outbox.ts'
 import { findAlertStates, noteCheck, type StoredAlertState, saveAlertState } from './states.ts'
@@ -49,6 +52,8 @@ export async function storeEvaluation(tx: Tx, evaluation: Evaluation): Promise<S
   const from = state.progress.state
   const change = from === progress.state ? null : { from, to: progress.state, at, value }
   if (!(await saveAlertState(tx, after, change))) return null
+  if (notification === 'firing') await beginRuns(tx, alert, after, at)
+  if (notification === 'resolved') await endEpisode(tx, episodeIdOf(alert.alertId, progress.episode), at)
   if (notification) {
     await putNotifications(tx, {
       event: notification,
@@ -64,6 +69,24 @@ export async function storeEvaluation(tx: Tx, evaluation: Evaluation): Promise<S
     })
   }
   return { ...after, version: state.version + 1 }
+}
+
+/** One run of each remediation of the alert, in the transaction that begins the episode. */
+async function beginRuns(
+  tx: Tx,
+  alert: StoredAlert,
+  { progress }: StoredAlertState,
+  at: string,
+): Promise<void> {
+  const { alertId, name } = alert
+  const seen = {
+    episode: episodeIdOf(alertId, progress.episode),
+    name,
+    startedAt: at,
+    condition: conditionOf(alert),
+  }
+  for (const remediation of await listRemediationsOfAlert(tx, alertId))
+    await insertRun(tx, newRun(remediation, seen, at))
 }
 
 /** Whether storing the evaluation would change anything besides the time of the last check. */
@@ -130,6 +153,7 @@ async function putNotifications(
   const { episode } = after.progress
   const firingOrdinal = episode * 2
   const episodeId = episodeIdOf(alert.alertId, episode)
+  const [run] = await listRunsOfEpisode(tx, episodeId)
   const notification = alertNotification({
     ...{
       event,
@@ -139,6 +163,7 @@ async function putNotifications(
       value: of.value,
       url: of.url,
       endedBy: of.endedBy,
+      remediationRunId: run?.runId ?? null,
     },
     eventId: newId('evt'),
     state: after.progress.state,

@@ -70,6 +70,7 @@ const approval = z.object({
     agent: z.string().nullable(),
     tokenId: z.string().nullable(),
     sessionId: z.string().nullable(),
+    remediationRunId: z.string().optional(),
   }),
   reason: z.string().nullable(),
   ruleId: z.string().nullable().describe('The policy rule that asks; null for a plan that was proposed'),

@@ -54,6 +54,8 @@ const auditEntry = z.object({
   objectName: z.string().nullable(),
   outcome: z.enum(auditOutcomes),
   /** For an undo: the entry that it undid. */
+  /** The run of a remediation that it belongs to; null for other calls. */
+  remediationRunId: z.string().nullable(),
   undid: z.object({ entryId: z.string(), operation: z.string(), timestamp: isoTime }).nullable(),
   /** Null for refused calls, changes that follow from another one, and entries of an older version. */
   impact: impact.nullable(),

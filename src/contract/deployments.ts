@@ -77,6 +77,9 @@ export const redeployAppEnv = operation({
   input: z.strictObject({
     ...environmentRef,
     version: version.optional(),
+    rolloutId: id
+      .optional()
+      .describe('The deployment of the version whose settings return; default its last'),
     settings: z
       .enum(['of-version', 'saved'])
       .optional()

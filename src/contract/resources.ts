@@ -186,6 +186,28 @@ export const resources = {
     alwaysNeeds: 'manageMembers',
     toolScope: { reads: null, writes: null },
   },
+  remediation: {
+    noun: 'Remediation',
+    idPrefix: 'rem',
+    idFields: ['remediationId'],
+    listedBy: 'list-remediations',
+    auditName: 'remediation',
+    in: 'environment',
+    key: 'remediation',
+    readBy: 'get-remediation',
+    toolScope: { reads: 'env', writes: 'env' },
+  },
+  'remediation-run': {
+    noun: 'Remediation run',
+    idPrefix: 'rmr',
+    idFields: ['runId'],
+    listedBy: 'list-remediation-runs',
+    auditName: 'remediation-run',
+    in: 'environment',
+    key: 'remediationRun',
+    readBy: 'get-remediation-run',
+    toolScope: { reads: 'env', writes: null },
+  },
   // New rows go above this line.
 
   // No policy is on the types below: their operations look them up among the objects of the caller or an environment.

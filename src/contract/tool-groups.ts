@@ -13,6 +13,7 @@ export const toolGroupWords = {
   access: 'Members, access and the audit log',
   autonomy: 'Policy and claims',
   domains: 'Domains and certificates',
+  remediation: 'Remediations',
 } as const
 
 export type ToolGroup = keyof typeof toolGroupWords

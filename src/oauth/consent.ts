@@ -179,7 +179,7 @@ export class ConsentService {
           undid: null,
           impact: null,
         },
-        ...{ approvalId: null, clientAddress: null },
+        ...{ approvalId: null, remediationRunId: null, clientAddress: null },
         tokenId: token.tokenId,
         operation: 'authorize-client',
         objectType: 'token',

@@ -114,6 +114,14 @@ import getPolicy from './policy/get-policy.ts'
 import replayPolicy from './policy/replay-policy.ts'
 import updatePolicy from './policy/update-policy.ts'
 import listRegions from './regions/list-regions.ts'
+import createRemediation from './remediation/create-remediation.ts'
+import deleteRemediation from './remediation/delete-remediation.ts'
+import getRemediation from './remediation/get-remediation.ts'
+import getRemediationRun from './remediation/get-remediation-run.ts'
+import listRemediationRuns from './remediation/list-remediation-runs.ts'
+import listRemediations from './remediation/list-remediations.ts'
+import toggleRemediation from './remediation/toggle-remediation.ts'
+import updateRemediation from './remediation/update-remediation.ts'
 
 /** Every handler; the start fails when an operation has none. */
 export const handlers: readonly Handler[] = [
@@ -231,4 +239,12 @@ export const handlers: readonly Handler[] = [
   replayPolicy,
   updatePolicy,
   listRegions,
+  createRemediation,
+  deleteRemediation,
+  getRemediation,
+  getRemediationRun,
+  listRemediationRuns,
+  listRemediations,
+  toggleRemediation,
+  updateRemediation,
 ]

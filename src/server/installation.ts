@@ -3,7 +3,7 @@ import { accountSettings } from '../contract/accounts.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { ServerNames } from '../host-check.ts'
 import type { EnvironmentReader } from '../operations/core/call.ts'
-import type { Installation } from '../operations/core/handler.ts'
+import type { Installation, RemediationContexts } from '../operations/core/handler.ts'
 import { describeEnvironment } from '../operations/diagnosis/describe-environment.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
 import { homeProblem } from '../store/data-directory.ts'
@@ -28,7 +28,7 @@ export interface Started {
   /** The newest data key. */
   dataKey: string
   /** Null until there is a runner. */
-  environments: EnvironmentReader | null
+  environments: (EnvironmentReader & RemediationContexts) | null
 }
 
 export function notStarted({ host, gatewayPort }: Config): Started {
@@ -140,5 +140,6 @@ export function notificationFacts(config: Config, started: Started) {
   return {
     publicUrl: () => publicUrlOf(config, started),
     describe: (appEnvId: string) => describeEnvironment(started.environments!, appEnvId),
+    operations: () => started.environments!,
   }
 }

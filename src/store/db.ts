@@ -135,6 +135,7 @@ export interface Tables {
     decision: string | null
     /** The approval that the call ran by. */
     approval_id: string | null
+    remediation_run_id: string | null
     client_address: string | null
     /** The chat user and workspace of a call from a chat, as JSON. */
     chat: string | null

@@ -9,6 +9,7 @@ import { sampleInput } from '../api/sample-input.ts'
 import { storedRun } from '../jobs/stored-run.ts'
 import type { RawAnswer } from '../platform/raw-request.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
+import { insertTestRemediation } from '../remediation/stored.ts'
 
 export type ObjectKind = 'own' | 'restricted' | 'foreign' | 'unknown' | 'deleted'
 type Ids = Record<
@@ -24,7 +25,9 @@ type Ids = Record<
   | 'approvalId'
   | 'reviewDigest'
   | 'connectionId'
-  | 'chatUserId',
+  | 'chatUserId'
+  | 'remediationId'
+  | 'runId',
   string
 >
 export interface CallerKind {
@@ -60,6 +63,8 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
   approval: { keys: ['approvalId'], kinds: ['own', 'restricted', 'foreign', 'unknown'] },
   'chat-connection': { keys: ['connectionId'], kinds: ['own', 'foreign', 'unknown', 'deleted'] },
   'chat-user': { keys: ['accountId', 'chatUserId'], kinds: ['own', 'foreign', 'unknown'] },
+  remediation: { keys: ['remediationId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
+  'remediation-run': { keys: ['runId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
 }
 
 /** Other required inputs of a row, so that the outcome depends only on access. */
@@ -89,6 +94,8 @@ const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) 
       domain: domainOf(objects[kind]),
       certificate: sampleCertificate,
     }),
+    'create-remediation': () => remediationBody,
+    'toggle-remediation': () => ({ enabled: false }),
     'restore-app-env-backup': (objects) => ({ backupId: objects.own.backupId }),
     'propose-plan': (objects, kind) => ({ title: 'x', steps: [variableStep(objects[kind].appEnvId)] }),
     'decide-approval': (objects, kind) => ({ reviewDigest: objects[kind].reviewDigest, decision: 'approve' }),
@@ -181,7 +188,8 @@ export class AccessMatrix {
     const { connectionId } = (await this.send('POST', '/chat-connection', chat, token)).connection
     const chatUserId = await this.#makeChatUser(accountId, connectionId, token)
     const made = { approvalId, reviewDigest, entryId: entries[0].entryId, connectionId, chatUserId }
-    return { ...ids, alertId: alert.alertId, jobRunId, backupId, ...made }
+    const remediation = await insertTestRemediation(this.platform, appEnvId, token)
+    return { ...ids, alertId: alert.alertId, jobRunId, backupId, ...made, ...remediation }
   }
 
   /** A chat user who acts as the user of `token`. */
@@ -271,6 +279,8 @@ function domainOf({ appEnvId }: Pick<Ids, 'appEnvId'>) {
 function variableStep(appEnvId: string) {
   return { operation: 'update-app-env-variables', input: { appEnvId, set: [{ name: 'X', value: 'x' }] } }
 }
+
+const remediationBody = { name: 'x', trigger: { cause: 'crash-loop' }, steps: [{ action: 'restart' }] }
 
 function alertBody(contactPointId: string) {
   const contactPointIds = contactPointId === '' ? [] : [contactPointId]

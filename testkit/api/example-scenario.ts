@@ -3,6 +3,7 @@ import { addMember } from '../../src/contract/members.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import { makeWorld } from '../mcp/account-world.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
+import { insertTestRun } from '../remediation/stored.ts'
 import { untilRead } from '../until.ts'
 import { chatScenario } from './chat-scenario.ts'
 import { appScenario, functionScenario, jobScenario, settled } from './environment-scenarios.ts'
@@ -206,8 +207,28 @@ async function alertScenario(
   await call('update-alert', { alertId, threshold: 0.8 })
   await call('refresh-alert', { alertId })
   await call('toggle-alert', { alertId, enabled: false })
+  await remediationScenario(platform, call, appEnvId)
   await call('delete-alert', { alertId })
   await call('delete-contact-point', { contactPointId })
+}
+
+async function remediationScenario(platform: TestPlatform, call: Call, appEnvId: string): Promise<void> {
+  const { remediation } = await call('create-remediation', {
+    appEnvId,
+    name: 'restart when it crashes',
+    trigger: { cause: 'crash-loop' },
+    mode: 'observe',
+    steps: [{ action: 'restart' }],
+  })
+  const { remediationId } = remediation
+  const run = await insertTestRun(platform, remediationId)
+  await call('list-remediations', { appEnvId })
+  await call('get-remediation', { remediationId })
+  await call('list-remediation-runs', { remediationId })
+  await call('get-remediation-run', run)
+  await call('update-remediation', { remediationId, holdSeconds: 60 })
+  await call('toggle-remediation', { remediationId, enabled: false })
+  await call('delete-remediation', { remediationId })
 }
 
 async function memberScenario({ accountId }: TestPlatform, call: Call, appEnvId: string): Promise<void> {

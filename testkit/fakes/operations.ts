@@ -3,6 +3,7 @@ import type { FunctionConfig } from '../../src/contract/function-config.ts'
 import { AppError } from '../../src/errors.ts'
 import { fakeAlertOperations } from './alerts.ts'
 import { fakeJobOperations } from './jobs.ts'
+import { fakeRemediationOperations } from './remediations.ts'
 import { change, type FakeEnv, type FakeState } from './state.ts'
 
 type Input = Record<string, unknown>
@@ -12,6 +13,7 @@ type FakeOperation = (state: FakeState, input: Input, token: string) => unknown
 export const fakeOperations: Record<string, FakeOperation> = {
   ...fakeAlertOperations,
   ...fakeJobOperations,
+  ...fakeRemediationOperations,
   'list-accounts': (state) => ({ accounts: [state.account] }),
   'list-regions': () => ({
     regions: [

@@ -11,7 +11,7 @@ export interface World {
   environments: { appEnvId: string; appId: string; preset: string }[]
   apps: { appId: string; preset: string }[]
   ids: Record<
-    'contact_points' | 'alerts' | 'backups' | 'job_runs' | 'chat_connections' | 'chat_users',
+    'contact_points' | 'alerts' | 'remediations' | 'backups' | 'job_runs' | 'chat_connections' | 'chat_users',
     string[]
   >
   members: string[]
@@ -186,6 +186,22 @@ export const calls: Record<string, MakeInput> = {
   ),
   'refresh-alert': named('alertId', ({ ids }) => ids.alerts),
   'delete-alert': named('alertId', ({ ids }) => ids.alerts),
+  'create-remediation': on(['CUSTOM'], () => ({
+    name: 'restarts',
+    trigger: { cause: 'crash-loop' },
+    steps: [{ action: 'restart' }],
+  })),
+  'update-remediation': named(
+    'remediationId',
+    ({ ids }) => ids.remediations,
+    ({ pick }) => ({ minSamples: pick([2, 3]) }),
+  ),
+  'toggle-remediation': named(
+    'remediationId',
+    ({ ids }) => ids.remediations,
+    ({ pick }) => ({ mode: pick(['off', 'observe', 'ask']) }),
+  ),
+  'delete-remediation': named('remediationId', ({ ids }) => ids.remediations),
   'create-contact-point': ({ platform }) => ({
     accountId: platform.accountId,
     name: 'hook',

@@ -17,6 +17,7 @@ const bookkeeping = new Set([
   // Observations of the evaluator.
   'alert_states',
   'alert_history',
+  'remediation_runs',
 ])
 /** One row of these is one object that people manage. */
 const objectTables = [
@@ -24,6 +25,7 @@ const objectTables = [
   'apps',
   'app_envs',
   'alerts',
+  'remediations',
   'contact_points',
   'chat_connections',
   'backups',

@@ -48,9 +48,10 @@ async function objectsOf(tx: Tx, { accountId }: TestPlatform) {
   const presets = new Map(apps.map(({ appId, preset }) => [appId, preset]))
   const rows = await tx.selectFrom('app_envs').select(['app_env_id', 'app_id']).execute()
   const uploads = await tx.selectFrom('uploads').selectAll().execute()
-  const [points, alerts, backups, runs, chats, chatUsers] = [
+  const [points, alerts, remediations, backups, runs, chats, chatUsers] = [
     await tx.selectFrom('contact_points').select('contact_point_id as id').execute(),
     await tx.selectFrom('alerts').select('alert_id as id').execute(),
+    await tx.selectFrom('remediations').select('remediation_id as id').execute(),
     await tx.selectFrom('backups').select('backup_id as id').execute(),
     await tx.selectFrom('job_runs').select('job_run_id as id').execute(),
     await tx.selectFrom('chat_connections').select('connection_id as id').execute(),
@@ -71,7 +72,8 @@ async function objectsOf(tx: Tx, { accountId }: TestPlatform) {
       preset: presets.get(row.app_id)!,
     })),
     ids: {
-      ...{ contact_points: points!, alerts: alerts!, backups: backups!, job_runs: runs! },
+      ...{ contact_points: points!, alerts: alerts!, remediations: remediations! },
+      ...{ backups: backups!, job_runs: runs! },
       ...{ chat_connections: chats!, chat_users: chatUsers! },
     },
     uploads: uploads.map((row) => ({ uploadId: row.upload_id, appEnvId: row.app_env_id })),

@@ -4,6 +4,7 @@ import { insertJobRun } from '../../src/store/repositories/job-runs.ts'
 import { storedRun } from '../jobs/stored-run.ts'
 import type { RawAnswer } from '../platform/raw-request.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
+import { insertTestRemediation } from '../remediation/stored.ts'
 
 /** One object of every kind in one account, related to each other. Free-text names contain the marker. */
 export interface World {
@@ -19,6 +20,8 @@ export interface World {
   backupId: string
   entryId: string
   approvalId: string
+  remediationId: string
+  runId: string
   /** A plan for its environment. */
   steps: { operation: string; input: Record<string, unknown> }[]
 }
@@ -68,7 +71,9 @@ export async function makeWorld(platform: TestPlatform, marker: string, accountI
   const steps = [{ operation: 'update-app-env-variables', input: { appEnvId, set } }]
   const { approvalId } = await send('POST', '/plan', { accountId, title: `${marker} plan`, steps })
   const ids = { accountId, appId, appEnvId, membershipId, contactPointId, alertId, jobRunId, backupId }
-  return { marker, ...ids, envName: cliEnvName, entryId: entries[0].entryId, approvalId, steps }
+  const remediation = await insertTestRemediation(platform, appEnvId, platform.admin.token, `${marker} fix`)
+  const made = { entryId: entries[0].entryId, approvalId, ...remediation }
+  return { marker, ...ids, envName: cliEnvName, ...made, steps }
 }
 
 const doneBackup: Omit<Backup, 'backupId' | 'appEnvId' | 'accountId' | 'envName' | 'createdAt'> = {

@@ -31,6 +31,7 @@ import { createRunner } from '../../src/operations/core/runner.ts'
 import { createUploadReceiver } from '../../src/operations/deployments/upload-receiver.ts'
 import { describeEnvironment } from '../../src/operations/diagnosis/describe-environment.ts'
 import { handlers } from '../../src/operations/index.ts'
+import type { RemediationWorker } from '../../src/operations/remediation/runs/worker.ts'
 import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
 import type { Db } from '../../src/store/db.ts'
 import { countRunningPods } from '../../src/store/repositories/rollouts.ts'
@@ -38,6 +39,7 @@ import { insertToken } from '../../src/store/repositories/tokens.ts'
 import { openSecretBox, parseMasterKey, type SecretBox } from '../../src/store/secrets/secret-box.ts'
 import { FakeEngine } from '../fakes/engine.ts'
 import { withTraffic } from '../metrics/with-traffic.ts'
+import { openRemediations } from '../remediation/open.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
@@ -69,7 +71,6 @@ export class TestPlatform {
   /** A second region, `plain`: it has no function domain, and containers of its own. */
   readonly plainEngine: FakeEngine
   apiUrl = ''
-  /** Where apps with a Git host have their repositories. */
   gitBaseUrl = 'https://git.invalid'
   accountId = ''
   admin!: TestUser
@@ -80,6 +81,7 @@ export class TestPlatform {
   #newReconciler!: () => Reconciler
   alerting!: Alerting
   chat!: Chat
+  remediations!: RemediationWorker
   #databaseAvailability: DatabaseAvailabilityWatch | null = null
   #users = 0
   #names = 0
@@ -105,8 +107,8 @@ export class TestPlatform {
     const clock = options.clock ?? systemClock
     const { db: opened, remove } = await openTestStore(dir)
     const db = options.wrapDb?.(opened) ?? opened
-    const masterKey = parseMasterKey(new Secret('11'.repeat(32)))
-    const secrets = await openSecretBox(db, masterKey, timestamp(clock.wallMs()))
+    const key = parseMasterKey(new Secret('11'.repeat(32)))
+    const secrets = await openSecretBox(db, key, timestamp(clock.wallMs()))
     const platform = new TestPlatform(
       dir,
       clock,
@@ -128,10 +130,7 @@ export class TestPlatform {
     return platform
   }
 
-  /**
-   * Another control plane takes over store, containers and gateway, with nothing of the first one's memory;
-   * `meanwhile` happens while none runs.
-   */
+  /** Another control plane takes over, with nothing of the first one's memory; `meanwhile` happens while none runs. */
   async restart(meanwhile?: () => Promise<unknown>): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) await close()
     await meanwhile?.()
@@ -208,7 +207,6 @@ export class TestPlatform {
   get now(): string {
     return timestamp(this.clock.wallMs())
   }
-
   async #serve(options: TestPlatformOptions): Promise<void> {
     const { db, clock, secrets, log, engine } = this
     const metrics = options.metrics ?? this.metrics
@@ -229,6 +227,8 @@ export class TestPlatform {
     this.runner = this.#runner(options)
     this.chat = openTestChat(this, this.#closers)
     await this.#serveApi(uploads, options)
+    this.remediations = openRemediations(this, options)
+    this.#closers.push(() => this.remediations.stop())
     if (options.alerts) this.alerting.start()
     if (options.reconciles === false) return
     this.#newReconciler = () => createTestReconciler(this, uploads)

@@ -5,6 +5,7 @@ import { getApp, listApps } from '../../contract/apps.ts'
 import { getAppEnvBackup } from '../../contract/backups.ts'
 import { getContactPoint, listContactPoints } from '../../contract/contact-points.ts'
 import { listMembers } from '../../contract/members.ts'
+import { getRemediation, listRemediations } from '../../contract/remediations.ts'
 import type { ResourceType } from '../../contract/resources.ts'
 
 /** An id with the name for people. */
@@ -51,6 +52,17 @@ export const namedTypes: { readonly [Type in ResourceType]?: NamedType } = {
         one.name,
       ]),
     one: async (client, alertId) => [alertId, (await client.call(getAlert, { alertId })).name],
+  },
+  remediation: {
+    all: async (client, accountId) =>
+      (await client.call(listRemediations, { accountId, limit: 1000 })).remediations.map((one) => [
+        one.remediationId,
+        one.name,
+      ]),
+    one: async (client, remediationId) => [
+      remediationId,
+      (await client.call(getRemediation, { remediationId })).name,
+    ],
   },
   member: {
     all: membersOf,

@@ -15,6 +15,7 @@ type Input = Readonly<Record<string, unknown>>
 /** Fields of inputs that take a name in place of the id: the name of an app, the e-mail address of a member. */
 const fields: Readonly<Record<string, ResourceType>> = {
   alertId: 'alert',
+  remediationId: 'remediation',
   appId: 'app',
   contactPointId: 'contact-point',
   contactPointIds: 'contact-point',

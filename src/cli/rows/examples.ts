@@ -8,6 +8,7 @@ const backup = 'bak_4k2m6q8s0u3w5y7a9c1e'
 const member = 'mem_4k2m6q8s0u3w5y7a9c1e'
 const invitation = 'inv_4k2m6q8s0u3w5y7a9c1e'
 const approval = 'apv_4k2m6q8s0u3w5y7a9c1e'
+const remediation = 'rem_4k2m6q8s0u3w5y7a9c1e'
 
 /** The arguments after each command in the example of its help. */
 const words: Readonly<Record<string, string>> = {
@@ -45,6 +46,14 @@ const words: Readonly<Record<string, string>> = {
   'envs discard-changes': 'hello-prod',
   'approvals propose':
     '--title Restart --steps \'{"operation":"restart-app-env","input":{"envName":"hello-prod"}}\'',
+  'remediations create':
+    'hello-prod --name restart --trigger \'{"cause":"crash-loop"}\' --steps \'{"action":"restart"}\'',
+  'remediations get': remediation,
+  'remediations update': `${remediation} --hold-seconds 60`,
+  'remediations toggle': `${remediation} --mode auto`,
+  'remediations delete': `${remediation} --dry-run`,
+  'remediations runs': remediation,
+  'remediations run': 'rmr_4k2m6q8s0u3w5y7a9c1e',
   'approvals show': approval,
   'approvals approve': `${approval} --comment reviewed`,
   'approvals deny': `${approval} --comment later`,

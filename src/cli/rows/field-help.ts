@@ -58,6 +58,14 @@ const texts: Readonly<Record<string, string>> = {
   maxContainers: 'most containers',
   metric: 'what to watch',
   minContainers: 'least containers',
+  minSamples: 'how many measured values must confirm trigger and recovery',
+  trigger: '{"alertId": "alr_…"} or {"cause": "crash-loop"}',
+  holdSeconds: 'how long the trigger must be on first',
+  coolDownSeconds: 'how long it rests after it acted',
+  atMost: 'how often it may act, such as {"count": 3, "windowSeconds": 86400}',
+  verify: '{"alertNormalWithinSeconds": 600} or {"healthyWithinSeconds": 300}',
+  onFailure: 'undo what it did, or leave it',
+  notPastHumanChange: 'always true: it never acts past a change of a person',
   mountPath: 'folder in the container where the volume appears',
   name: 'name that people see',
   offset: 'how many to skip',
@@ -113,7 +121,15 @@ const special: Readonly<Record<string, string>> = {
   'scale-app-env-containers.containers': 'number of containers',
   'update-app-env-autoscaling.enabled': 'containers are added and removed with the load',
   'update-alert.enabled': 'evaluate the alert and send notifications',
+  'create-remediation.steps':
+    'what it does, such as {"action": "restart"}; docs/remediation.md lists the actions',
+  'create-remediation.mode': 'observe changes nothing, ask has a person approve, auto acts by itself',
+  'update-remediation.steps':
+    'what it does, such as {"action": "restart"}; docs/remediation.md lists the actions',
+  'update-remediation.mode': 'observe changes nothing, ask has a person approve, auto acts by itself',
+  'toggle-remediation.mode': 'observe changes nothing, ask has a person approve, auto acts by itself',
   'toggle-alert.enabled': 'evaluate the alert and send notifications',
+  'toggle-remediation.enabled': 'on again in the mode that it had',
 }
 
 /** Where a person finds the id that a command takes. */
@@ -125,6 +141,8 @@ const positionals: Readonly<Record<string, string>> = {
   alertId: 'longshore alerts list shows them',
   connectionId: 'longshore chat connections shows them',
   chatUserId: 'longshore chat users shows them',
+  remediationId: 'longshore remediations list shows them',
+  runId: 'longshore remediations runs <remediationId> shows them',
   approvalId: 'longshore approvals list shows them',
   backupId: 'longshore backup list shows them',
   entryId: 'longshore audit list shows them',

@@ -47,6 +47,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'what-changed': 'envs changes',
   'list-alert-notifications': 'alerts notifications',
   'list-alert-state-changes': 'alerts state-changes',
+  'list-remediation-runs': 'remediations runs',
+  'get-remediation-run': 'remediations run',
   'probe-function': 'probe',
   'start-job-run': 'jobs run',
   'update-job-config': 'jobs configure',

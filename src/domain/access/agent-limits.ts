@@ -50,6 +50,8 @@ export interface TokenAccess {
   pin: AgentScope
   /** May dry-run and propose writes that the limits exclude. */
   mayPropose: boolean
+  /** Made for an agent that a remediation calls: its writes belong to the run, and are limited to these operations. */
+  remediation?: { runId: string; operations: readonly string[] | null }
 }
 
 const everything: AgentScope = Object.freeze({ account: null, app: null, env: null })

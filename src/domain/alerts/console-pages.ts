@@ -5,6 +5,11 @@ export function alertPage(publicUrl: string, envName: string, alertId: string): 
   return page(publicUrl, `environments/${envName}/alerts/${alertId}`)
 }
 
+/** The page of a remediation, linked in notifications. */
+export function remediationPage(publicUrl: string, envName: string, remediationId: string): string | null {
+  return page(publicUrl, `environments/${envName}/remediations/${remediationId}`)
+}
+
 /** The page of the contact points, for a test notification. */
 export function contactPointsPage(publicUrl: string): string | null {
   return page(publicUrl, 'contact-points')

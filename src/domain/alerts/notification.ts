@@ -1,9 +1,10 @@
 import type { AlertState } from '../../contract/alerts.ts'
 import type { Finding } from '../../contract/diagnosis.ts'
 import { metricUnits } from '../../contract/metrics.ts'
+import type { RemediationRun } from '../../contract/remediations.ts'
 import type { StoredAlert } from './alert.ts'
 
-const notificationEvents = ['firing', 'resolved', 'test'] as const
+const notificationEvents = ['firing', 'resolved', 'test', 'remediation', 'call-agent'] as const
 type NotificationEvent = (typeof notificationEvents)[number]
 
 /** Why an episode ended. Only `recovered` says that the condition no longer holds. */
@@ -64,6 +65,21 @@ export interface Notification {
   diagnosis: Finding | null
   /** The remediation run that the notification is about. */
   remediationRunId: string | null
+  /** The run itself; only in the events `remediation` and `call-agent`. */
+  remediation?: RemediationRun & { name: string }
+  /** Only in the event `call-agent`. The token is sealed until it is sent. */
+  agent?: AgentCall
+}
+
+/** What an agent that a remediation calls may do, and until when. */
+export interface AgentCall {
+  token: string
+  expiresAt: string
+  operations: readonly string[]
+  /** It may only propose: people decide. */
+  readOnly: boolean
+  apiUrl: string
+  mcpUrl: string
 }
 
 const undescribed = { servingVersion: null, diagnosis: null, remediationRunId: null }
@@ -88,9 +104,10 @@ export function alertNotification(options: {
   episodeId: string
   flapping: boolean
   endedBy: EndedBy | null
+  remediationRunId: string | null
 }): Notification {
   const { alert, event, eventId, appEnvName, value, state, previousState, startedAt, url } = options
-  const { episodeId, flapping, endedBy } = options
+  const { episodeId, flapping, endedBy, remediationRunId } = options
   const { alertId, name, description, accountId, appEnvId, region } = alert
   const { metric, operator, threshold, aggregation, duration } = alert
   return {
@@ -119,6 +136,44 @@ export function alertNotification(options: {
     flapping,
     endedBy,
     ...undescribed,
+    remediationRunId,
+  }
+}
+
+/** How a remediation run stands, or the call of an agent. For a cause, the fields of the alert are empty. */
+export function remediationNotification(options: {
+  event: 'remediation' | 'call-agent'
+  eventId: string
+  alert: StoredAlert | null
+  state: AlertState
+  environment: { appEnvId: string; accountId: string; cliEnvName: string; region: string }
+  run: NonNullable<Notification['remediation']>
+  text: string
+  url: string | null
+}): Notification {
+  const { event, eventId, alert, state, environment, run, text, url } = options
+  const { appEnvId, accountId, cliEnvName, region } = environment
+  return {
+    ...{ version: '1', event, eventId, url, state, previousState: state, accountId, appEnvId },
+    alertId: alert?.alertId ?? '',
+    name: run.trigger.name,
+    description: text,
+    appEnvName: cliEnvName,
+    region,
+    metric: alert?.metric ?? '',
+    unit: alert ? metricUnits[alert.metric] : '',
+    operator: alert?.operator ?? '',
+    threshold: alert?.threshold ?? 0,
+    value: run.picture?.after.at(-1)?.[1] ?? run.picture?.before.at(-1)?.[1] ?? null,
+    aggregation: alert?.aggregation ?? '',
+    duration: alert?.duration ?? '',
+    startedAt: run.trigger.startedAt,
+    episodeId: run.episode,
+    flapping: false,
+    endedBy: null,
+    ...undescribed,
+    remediationRunId: run.runId,
+    remediation: run,
   }
 }
 
@@ -165,12 +220,17 @@ export function notificationTitle(notification: Notification): string {
   const { event, name, appEnvName, endedBy, flapping, description } = notification
   if (event === 'test') return `TEST: ${description}`
   const subject = `${name} (${appEnvName})`
+  if (notification.remediation) {
+    const { name: of, status } = notification.remediation
+    return `REMEDIATION ${status.toUpperCase()}: ${of} (${appEnvName})`
+  }
   if (event === 'firing') return `FIRING: ${subject}${flapping ? ', flapping' : ''}`
   return endedBy === 'recovered' ? `RESOLVED: ${subject}` : `CLOSED, not recovered: ${subject}`
 }
 
 /** The condition and the current value, in one sentence. */
 export function notificationFacts(notification: Notification): string {
+  if (notification.remediation) return remediationFacts(notification.remediation)
   const { metric, unit, operator, threshold, value, aggregation, duration, event, flapping, endedBy } =
     notification
   const condition = `${metric} (${aggregation}) ${operator === 'gt' ? 'above' : 'below'} ${shown(threshold)} ${unit} for ${duration}.`
@@ -184,6 +244,31 @@ export function notificationFacts(notification: Notification): string {
       : []),
   ]
   return facts.join(' ')
+}
+
+/** Why, what it did, and the metric before and after. */
+function remediationFacts({ reason, trigger, steps, picture }: RemediationRun): string {
+  const did = steps.map(({ action, outcome }) => (outcome === 'done' ? action : `${action} (${outcome})`))
+  return [
+    `${trigger.name}, since ${trigger.startedAt}.`,
+    reason,
+    ...(did.length === 0 ? [] : [`Steps: ${did.join(', ')}.`]),
+    ...(picture
+      ? [`${picture.metric} before ${drawn(picture.before)}, after ${drawn(picture.after)} ${picture.unit}.`]
+      : []),
+  ].join(' ')
+}
+
+const bars = '▁▂▃▄▅▆▇█'
+const barsDrawn = 20
+
+/** A series as a line of bars with its last value. */
+function drawn(points: readonly (readonly number[])[]): string {
+  if (points.length === 0) return 'no data'
+  const values = points.slice(-barsDrawn).map(([, value = 0]) => value)
+  const most = Math.max(...values, Number.MIN_VALUE)
+  const line = values.map((value) => bars[Math.max(0, Math.round((value / most) * (bars.length - 1)))])
+  return `${line.join('')} ${shown(values.at(-1)!)}`
 }
 
 /** Delay before the next attempt: doubles from 5 s to 10 minutes, half of it random. */

@@ -18,6 +18,8 @@ export interface Requester {
   agent: string | null
   tokenId: string | null
   sessionId: string | null
+  /** The run of a remediation that waits for it. */
+  remediationRunId?: string
 }
 
 /** An object as it was when the step was shown; the step runs only on this revision. */

@@ -2,9 +2,10 @@ import { operations } from '../../contract/index.ts'
 import type { Calls, StoredApproval } from '../../domain/approvals/approval.ts'
 import { AppError } from '../../errors.ts'
 import { findSealedCalls } from '../../store/repositories/approvals.ts'
+import { findRun } from '../../store/repositories/remediation-runs.ts'
 import { sealedAs } from '../core/approval-request.ts'
 import type { StepCall } from '../core/call.ts'
-import { type Caller, callerOfToken } from '../core/caller.ts'
+import { type Caller, callerOfToken, remediationCaller } from '../core/caller.ts'
 import type { Context } from '../core/handler.ts'
 
 const byId = new Map(operations.map((row) => [row.id, row]))
@@ -30,6 +31,10 @@ export async function requesterNow(
   { tx, now }: Context,
   { requestedBy }: StoredApproval,
 ): Promise<Caller | null> {
-  const { tokenId, kind } = requestedBy
+  const { tokenId, kind, userId, remediationRunId } = requestedBy
+  if (remediationRunId !== undefined && userId !== null) {
+    const run = await findRun(tx, remediationRunId)
+    return run?.status === 'waiting' ? remediationCaller(userId, remediationRunId) : null
+  }
   return tokenId === null ? null : callerOfToken(tx, { tokenId, actor: kind }, now)
 }

@@ -8,6 +8,7 @@ import { undoApp } from '../apps/undo-app.ts'
 import type { Change } from '../core/handler.ts'
 import { type Located, type StoredAs, typeRecordedAs } from '../core/resources.ts'
 import { undoEnvironment } from '../environments/undo-environment.ts'
+import { undoRemediation } from '../remediation/undo-remediation.ts'
 import type { UndoHandler } from './undo-handler.ts'
 
 /** How changes of each type are put back; a type without a row here cannot be undone. */
@@ -18,6 +19,7 @@ const handlers: { [T in PolicyType]?: UndoHandler<StoredAs<T>> } = {
   member: undoMembership,
   'contact-point': undoContactPoint,
   alert: undoAlert,
+  remediation: undoRemediation,
 }
 
 /** The handler of objects that the audit log records under this name, with its types erased. */

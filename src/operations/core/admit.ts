@@ -36,8 +36,18 @@ export async function admit(
   const target = await authorize({ tx, caller, operation, input, dryRun: call.dryRun, onAccount })
   requireNotPaused(caller, operation, target)
   checkRevision(operation.policy, target, input.expectedRevision)
+  return { context: contextOf(deps, tx, call, { caller, now }), target }
+}
+
+/** What a handler gets besides its objects. */
+export function contextOf(
+  deps: AdmissionDeps,
+  tx: Tx,
+  call: Call,
+  { caller, now }: { caller: Caller; now: string },
+): Context {
   const { secrets, notifications, tokenMail, tokenUses, installation } = deps
-  const context = {
+  return {
     tx,
     caller,
     surface: call.surface,
@@ -53,7 +63,6 @@ export async function admit(
     installation,
     steps: stepsIn(deps, tx, call),
   }
-  return { context, target }
 }
 
 /** Steps of plans and approvals pass what a call of their own passes. */

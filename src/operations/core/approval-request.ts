@@ -119,6 +119,7 @@ function requesterOf({ caller, agentSession, agent }: Context): Requester {
     agent: caller.token.agent ?? agent ?? null,
     tokenId: caller.token.tokenId || null,
     sessionId: agentSession ?? null,
+    ...(caller.token.access.remediation && { remediationRunId: caller.token.access.remediation.runId }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { secretMask } from '../../contract/fields.ts'
-import { listRecentChanges } from '../../store/repositories/audit.ts'
+import { listRecentChanges } from '../../store/repositories/audit-changes.ts'
 import { changedPaths } from './diff.ts'
 import type { Change, Context } from './handler.ts'
 

@@ -70,6 +70,14 @@ export function environmentItself(appEnvId: string): Caller {
   return { kind: 'environment', actor: 'environment', appEnvId, principal: appEnvId, token }
 }
 
+/** A run of a remediation: it acts with the rights that its user has at that moment. */
+export function remediationCaller(userId: string, runId: string): Caller {
+  const none = { scopes: null, scope: null, expiresAt: null, agent: null }
+  const access: TokenAccess = { ...personAccess, remediation: { runId, operations: null } }
+  const token = { tokenId: '', name: 'Longshore', readOnly: false, access, ...none }
+  return { kind: 'user', actor: 'remediation', userId, principal: userId, token }
+}
+
 /**
  * A1, A5: looked up on every request, so a revoked or expired token fails on the next one, and so do the console
  * sessions that it opened and the links that it made.

@@ -166,7 +166,8 @@ export interface PerformedStep extends StepOutcome {
 /** The people behind a step: it runs in the name of the requester, and with the rights of both. */
 export interface StepPeople {
   requester: Caller
-  approver: Caller
+  /** Null: it runs by the rights of the requester alone, and a rule that asks refuses it. */
+  approver: Caller | null
   /** The requester needs no right of its own but to see the object. */
   beyond: boolean
 }
@@ -176,7 +177,15 @@ export interface StepRunner {
   /** Runs the calls in order, so that each is shown on top of the ones before, and then rolls all of them back. */
   preview(calls: readonly StepCall[], caller: Caller): Promise<PreviewedStep[]>
   /** Runs one call for good; what it did is undone if it fails with an `AppError`, and only then. */
-  perform(step: StepCall, people: StepPeople, approvalId: string): Promise<PerformedStep>
+  perform(step: StepCall, people: StepPeople, approvalId?: string): Promise<PerformedStep>
+}
+
+/** For runs of remediations: what a handler gets, in a transaction of their own. */
+export interface RemediationContexts {
+  remediationContext(tx: Tx, caller: Caller): Context
+  /** Of any machine. */
+  metrics: MetricReader
+  wakeEnvironments(appEnvIds: readonly string[]): void
 }
 
 /** The result of a write, for the audit log, dry runs and undo. Secrets in it are sealed. */

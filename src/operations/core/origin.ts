@@ -12,6 +12,7 @@ export function originOf({ token }: Caller, call: Call) {
     traceId: traceIdOf(traceparent),
     clientAddress: clientAddress || null,
     approvalId: approval ?? null,
+    remediationRunId: token.access.remediation?.runId ?? null,
     agent: token.agent ?? agent ?? null,
     confirmedBy: confirmedBy ?? null,
     chat: chat ?? null,

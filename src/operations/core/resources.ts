@@ -7,6 +7,7 @@ import type { Backup } from '../../domain/backups/backup.ts'
 import type { StoredChatConnection } from '../../domain/chat/connection.ts'
 import type { Environment } from '../../domain/environments/environment.ts'
 import type { JobRun } from '../../domain/jobs/run.ts'
+import type { StoredRemediation, StoredRun } from '../../domain/remediation/remediation.ts'
 import type { Tx } from '../../store/db.ts'
 import {
   type Account,
@@ -25,6 +26,8 @@ import { findContactPoint } from '../../store/repositories/contact-points.ts'
 import { findEnvironment } from '../../store/repositories/environments.ts'
 import { findJobRun } from '../../store/repositories/job-runs.ts'
 import { findPolicyOfAccount, type StoredPolicy } from '../../store/repositories/policies.ts'
+import { findRun } from '../../store/repositories/remediation-runs.ts'
+import { findRemediation } from '../../store/repositories/remediations.ts'
 
 /** Where a stored object belongs. */
 export interface Located {
@@ -66,6 +69,8 @@ const resources = {
   approval: resource<StoredApproval>({ find: findApproval }),
   'chat-connection': resource<StoredChatConnection>({ find: findChatConnection, revision }),
   'chat-user': resource<StoredChatUser>({ find: findChatUser }),
+  remediation: resource<StoredRemediation>({ find: findRemediation, revision }),
+  'remediation-run': resource<StoredRun>({ find: findRun }),
   // New rows go above this line.
 } satisfies Record<PolicyType, Resource<Located>>
 

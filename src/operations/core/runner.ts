@@ -13,13 +13,14 @@ import { type Caller, callerOf, environmentItself } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import { fairSources } from './fair-sources.ts'
-import type { AfterRead, Handler, Outcome, Sources } from './handler.ts'
+import type { AfterRead, Handler, Outcome, RemediationContexts, Sources } from './handler.ts'
 import { shownImpact } from './impact.ts'
 import { KeptResponses, type KeptResponsesDeps } from './kept-responses.ts'
 import { decided, perform, withWarnings } from './perform.ts'
 import { PolicyGate } from './policy-gate.ts'
 import { recordWrite } from './record-write.ts'
 import { RefusalAudit, type Trace } from './refusal-audit.ts'
+import { remediationContexts } from './remediation-contexts.ts'
 import { refusalOfToken } from './token-limits.ts'
 import { shownChanges } from './visibility.ts'
 import { WriteFailures } from './write-failures.ts'
@@ -43,7 +44,7 @@ const waitPollMs = 500
  * Runs operations: caller, access, rule, save, audit entry and kept answer in one transaction, so that a crash loses
  * nothing acknowledged and a dry run is the same transaction rolled back.
  */
-export function createRunner(given: RunnerDeps): OperationRunner & EnvironmentReader {
+export function createRunner(given: RunnerDeps): OperationRunner & PlatformPorts {
   const byId = checkHandlers(given.handlers)
   const deps: Deps = { ...given, byId, gate: new PolicyGate(given.installation.policy) }
   const refusals = new RefusalAudit(deps)
@@ -104,11 +105,15 @@ export function createRunner(given: RunnerDeps): OperationRunner & EnvironmentRe
     }
   }
 
-  return { run, ...environmentReader(deps, run), authenticate: createAuthenticate(deps) }
+  return { run, ...platformPorts(deps, run), authenticate: createAuthenticate(deps) }
 }
 
-function environmentReader(deps: Deps, run: OperationRunner['run']): EnvironmentReader {
+/** For the platform itself. */
+type PlatformPorts = EnvironmentReader & RemediationContexts
+
+function platformPorts(deps: Deps, run: OperationRunner['run']): PlatformPorts {
   return {
+    ...remediationContexts(deps),
     async readAsEnvironment(appEnvId, operation) {
       const trace = { ...newTrace(), caller: environmentItself(appEnvId) }
       const none = { token: null, idempotencyKey: null, dryRun: false } as const

@@ -49,8 +49,13 @@ export class Steps implements StepRunner {
   async preview(calls: readonly StepCall[], caller: Caller): Promise<PreviewedStep[]> {
     const previewed: PreviewedStep[] = []
     await sql`savepoint preview`.execute(this.#tx)
-    for (const [index, step] of calls.entries()) {
-      previewed.push(await this.#previewOne(step, caller).catch(inStep(index, calls.length)))
+    try {
+      for (const [index, step] of calls.entries()) {
+        previewed.push(await this.#previewOne(step, caller).catch(inStep(index, calls.length)))
+      }
+    } catch (error) {
+      if (error instanceof AppError) await sql`rollback to savepoint preview`.execute(this.#tx)
+      throw error
     }
     await sql`rollback to savepoint preview`.execute(this.#tx)
     await sql`release savepoint preview`.execute(this.#tx)
@@ -70,7 +75,7 @@ export class Steps implements StepRunner {
   }
 
   /** Runs one call for good; what it did is undone if it fails with an `AppError`, and only then. */
-  async perform(step: StepCall, people: StepPeople, approvalId: string): Promise<PerformedStep> {
+  async perform(step: StepCall, people: StepPeople, approvalId?: string): Promise<PerformedStep> {
     await sql`savepoint step`.execute(this.#tx)
     try {
       const performed = await this.#perform(step, people, approvalId)
@@ -82,12 +87,12 @@ export class Steps implements StepRunner {
     }
   }
 
-  async #perform(step: StepCall, people: StepPeople, approvalId: string): Promise<PerformedStep> {
+  async #perform(step: StepCall, people: StepPeople, approvalId?: string): Promise<PerformedStep> {
     const { requester, approver, beyond } = people
     const call = { ...this.#callOf(step), approval: approvalId }
-    const approved = await this.#deps.admit(call, approver).catch(refusedToApprover)
+    const approved = approver && (await this.#deps.admit(call, approver).catch(refusedToApprover))
     const own = await this.#deps.admit(beyond ? beyondLimits(call) : call, requester)
-    const target = beyond ? approved.target : own.target
+    const target = beyond && approved ? approved.target : own.target
     const base = this.#baseOf(call, target)
     const done = await this.#deps.perform(own.context, call, target)
     this.#noteCreated(done.outcome)

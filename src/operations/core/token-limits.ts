@@ -30,10 +30,16 @@ export function refusalOfToken({
 }
 
 function refusalOfLimits(
-  { readOnly, scopes, access: { groups } }: AccessRequest['caller']['token'],
+  { readOnly, scopes, access: { groups, remediation } }: AccessRequest['caller']['token'],
   operation: AccessRequest['operation'],
   input: AccessRequest['input'],
 ): AppError | null {
+  if (remediation?.operations && !remediation.operations.includes(operation.id)) {
+    return new AppError('forbidden', 'The remediation does not allow this operation', {
+      details: `It allows ${remediation.operations.join(', ')}. Report what else is needed to a person.`,
+      rule: 'remediation-operations',
+    })
+  }
   if (readOnly && !isRead(operation)) {
     return readOnlyToken('It can call reads (GET) only. Use a token that was made without --read-only.')
   }

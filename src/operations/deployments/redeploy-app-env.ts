@@ -11,6 +11,7 @@ import { AppError } from '../../errors.ts'
 import {
   findContentByVersion,
   findLastGoodRollout,
+  findRollout,
   findRolloutOfContent,
   listContents,
   listPods,
@@ -116,7 +117,7 @@ function namedOnce({ variables }: ImpactStatement, result: Result): ImpactStatem
  */
 async function choose(
   context: Context,
-  { version, settings }: Input,
+  { version, rolloutId, settings }: Input,
   target: EnvironmentTarget,
   draft: Environment,
   saved: Settings,
@@ -129,8 +130,14 @@ async function choose(
         details: 'get-app-env-history lists the versions of this environment.',
       })
     }
-    const hasServed = draft.currentRolloutId !== null
-    return { content, ran: hasServed && !takesSaved ? await findRolloutOfContent(context.tx, content) : null }
+    if (draft.currentRolloutId === null || takesSaved) return { content, ran: null }
+    const named = rolloutId === undefined ? null : await findRollout(context.tx, rolloutId)
+    if (rolloutId !== undefined && named?.contentId !== content.contentId) {
+      throw new AppError('invalid', `rolloutId names no deployment of version ${version}`, {
+        details: 'Leave it out for the last deployment of the version.',
+      })
+    }
+    return { content, ran: named ?? (await findRolloutOfContent(context.tx, content)) }
   }
   const head = settings === 'of-version' ? null : await branchHead(context, target, draft, saved)
   if (head) return { content: head, ran: null }

@@ -12,6 +12,7 @@ import { mailApprovalLinks } from '../../operations/approvals/link-mail.ts'
 import type { Context } from '../../operations/core/handler.ts'
 import { RateSharing } from '../../operations/core/rate-sharing.ts'
 import { forgetOldSources } from '../../operations/deployments/forget-old-sources.ts'
+import { RemediationWorker, type RemediationWorkerDeps } from '../../operations/remediation/runs/worker.ts'
 import { foldUsage } from '../../regions/usage-meter.ts'
 import type { Db } from '../../store/db.ts'
 import type { Wakes } from '../../store/membership.ts'
@@ -46,11 +47,18 @@ export interface SharedWork {
   stop(): Promise<void>
 }
 
+/** What the work needs of the API, which starts after it. */
+interface Around {
+  publicUrl: () => string
+  describe: Describe
+  operations: () => RemediationWorkerDeps['operations']
+}
+
 /** Declares the work that one instance does at a time for the whole installation, each part under a lease. */
 export function shareWork(
   platform: Platform,
   directory: RegionDirectory,
-  { publicUrl, describe }: { publicUrl: () => string; describe: Describe },
+  { publicUrl, describe, operations }: Around,
 ): SharedWork {
   const { membership, regions, clock, config } = platform
   const { clockScale } = config
@@ -61,11 +69,12 @@ export function shareWork(
       ...(membership.isShared ? { evaluatedRegions: evaluated } : {}),
       alertUrl: (envName, alertId) => alertPage(publicUrl(), envName, alertId),
     })
-  membership.lease(notifications, (db) => {
-    const worker = new NotificationWorker({ ...platform, db, clockScale, describe })
-    worker.start()
-    return worker
-  })
+  membership.lease(notifications, (db) =>
+    started(new NotificationWorker({ ...platform, db, clockScale, describe })),
+  )
+  membership.lease('remediations', (db) =>
+    started(new RemediationWorker({ ...platform, db, clockScale, operations: operations() })),
+  )
   membership.lease('housekeeping', (db) =>
     periodic(platform, housekeepingEveryMs, 'housekeeping failed; retrying', () =>
       forgetTheOld(platform, db),
@@ -119,6 +128,11 @@ function leaseMail(platform: Platform, publicUrl: () => string): void {
       mailApprovalLinks({ ...platform, db, mailer, publicUrl }),
     ),
   )
+}
+
+function started<Work extends { start(): void }>(work: Work): Work {
+  work.start()
+  return work
 }
 
 /** The metrics of an unreachable machine cannot be read: its alerts are evaluated as unreadable. */

@@ -41,6 +41,8 @@ interface AuditEntry {
   undid: string | null
   /** The approval that the call ran by. */
   approvalId: string | null
+  /** The run of a remediation that the call belongs to. */
+  remediationRunId: string | null
   operation: string
   objectType: string
   objectId: string
@@ -87,6 +89,7 @@ export async function insertAuditEntry(tx: Tx, entry: AuditEntry, secrets: Secre
     confirmed_by: entry.confirmedBy,
     undid: entry.undid,
     approval_id: entry.approvalId,
+    remediation_run_id: entry.remediationRunId,
     impact: entry.impact && JSON.stringify(entry.impact),
     decision: entry.decision ? JSON.stringify(entry.decision) : null,
     chat: entry.chat && JSON.stringify(entry.chat),
@@ -137,6 +140,7 @@ export function hashOfEntry(row: Omit<Row, 'hash' | 'seq'>): string {
     ...(row.agent === null ? [] : [{ agent: row.agent }]),
     ...(row.undid === null ? [] : [{ undid: row.undid }]),
     ...(row.approval_id === null ? [] : [{ approval: row.approval_id }]),
+    ...(row.remediation_run_id === null ? [] : [{ remediationRun: row.remediation_run_id }]),
     ...(row.confirmed_by === null ? [] : [{ confirmedBy: row.confirmed_by }]),
     ...(row.impact === null ? [] : [{ impact: row.impact }]),
     ...(row.decision === null ? [] : [{ decision: row.decision }]),
@@ -240,26 +244,6 @@ export async function listDecidedWrites(
   }))
 }
 
-const mostRecent = 20
-
-/** The latest changes of an object since a time, newest first. */
-export async function listRecentChanges(
-  tx: Tx,
-  { objectType, objectId, since }: { objectType: string; objectId: string; since: string },
-): Promise<StoredAuditEntry[]> {
-  const rows = await tx
-    .selectFrom('audit_log')
-    .selectAll()
-    .where('object_id', '=', objectId)
-    .where('object_type', '=', objectType)
-    .where('outcome', '=', 'done')
-    .where('at', '>=', since)
-    .orderBy('seq', 'desc')
-    .limit(mostRecent)
-    .execute()
-  return rows.map(entryOf)
-}
-
 export type DecidedWrite = Pick<
   StoredAuditEntry,
   'entryId' | 'at' | 'operation' | 'objectId' | 'surface' | 'tokenId' | 'agent' | 'impact'
@@ -270,7 +254,7 @@ export async function findAuditEntry(tx: Tx, entryId: string): Promise<StoredAud
   return row ? entryOf(row) : null
 }
 
-function entryOf(row: Row): StoredAuditEntry {
+export function entryOf(row: Row): StoredAuditEntry {
   return {
     entryId: row.entry_id,
     at: row.at,
@@ -286,6 +270,7 @@ function entryOf(row: Row): StoredAuditEntry {
     undid: row.undid,
     approvalId: row.approval_id,
     chat: row.chat === null ? null : chatRecord.parse(row.chat, row.entry_id),
+    remediationRunId: row.remediation_run_id,
     operation: row.operation,
     objectType: row.object_type,
     objectId: row.object_id,

@@ -30,6 +30,8 @@ export async function deleteEnvironment(tx: Tx, environment: Environment): Promi
     'alert_contact_points',
     'alert_states',
     'alert_history',
+    'remediations',
+    'remediation_runs',
     'notifications',
     'database_ports',
     'variable_references',

@@ -132,6 +132,12 @@ export async function deleteTokenOfUser(tx: Tx, userId: string, tokenId: string)
   return true
 }
 
+/** Revokes a token that the platform made. */
+export async function deleteToken(tx: Tx, tokenId: string): Promise<void> {
+  for (const table of ['tokens', 'token_uses'] as const)
+    await tx.deleteFrom(table).where('token_id', '=', tokenId).execute()
+}
+
 /** Whether the user may have one more token. Expired ones stay listed until they must make room. */
 export async function makeRoomForToken(tx: Tx, userId: string, now: string): Promise<boolean> {
   const held = await listTokensOfUser(tx, userId)

@@ -34,6 +34,13 @@ const places = [
     columns: ['record'],
     order: 'created_at',
   },
+  {
+    table: 'notifications',
+    key: 'notification_id',
+    owner: 'notification_id',
+    columns: ['body'],
+    order: 'created_at',
+  },
   { table: 'approvals', key: 'approval_id', owner: 'approval_id', columns: ['sealed'], order: 'created_at' },
   { table: 'approval_links', key: 'link_id', owner: 'link_id', columns: ['sealed'], order: 'created_at' },
   { table: 'audit_heads', key: 'account_id', owner: 'account_id', columns: ['record'], order: 'account_id' },

@@ -1,0 +1,19 @@
+import { counted } from '../../amounts.ts'
+import { getRemediation } from '../../contract/remediations.ts'
+import type { Loss, ToolContext, ToolInput } from './define-tool.ts'
+
+/** Effect of deleting a remediation, for the confirmation. */
+export async function remediationEffects(ctx: ToolContext, input: ToolInput): Promise<Loss> {
+  const { remediationId } = input
+  const { name, mode, runs } = await ctx.client.call(
+    getRemediation,
+    { remediationId },
+    { signal: ctx.signal },
+  )
+  return {
+    name: remediationId as string,
+    verb: 'delete',
+    what: `remediation ${remediationId} (mode ${mode}) with ${runs.length === 10 ? 'its runs' : counted(runs.length, 'run')}`,
+    fields: { name },
+  }
+}
