@@ -9,6 +9,7 @@ export default defineTool({
   description:
     'Rolls back to an earlier version with its settings (or settings: saved), or deploys the last good one again; waits until it serves.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  peopleInputs: ['rolloutId'],
   referredInputs: { includeChangesOf: '', settings: '' },
   checks: [environmentAccessible],
   waits: true,

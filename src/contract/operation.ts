@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import type { EnvironmentType, Permission, PolicyType, resources } from './resources.ts'
+import type { Permission } from './resource-facts.ts'
+import type { EnvironmentType, PolicyType, resources } from './resources.ts'
 
 export const apiPrefix = '/api/public/v1'
 

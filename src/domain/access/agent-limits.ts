@@ -1,4 +1,4 @@
-import type { ScopeLevel } from '../../contract/resources.ts'
+import type { ScopeLevel } from '../../contract/resource-facts.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 

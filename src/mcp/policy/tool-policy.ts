@@ -1,4 +1,5 @@
-import { type ScopeLevel, staysWithin } from '../../contract/resources.ts'
+import type { ScopeLevel } from '../../contract/resource-facts.ts'
+import { staysWithin } from '../../contract/resources.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import type { ToolGroup } from '../../contract/tool-groups.ts'
 import { AppError } from '../../errors.ts'

@@ -1,8 +1,8 @@
 import { isRead, type Policy } from '../../contract/operation.ts'
+import type { Permission } from '../../contract/resource-facts.ts'
 import {
   factsOf,
   fieldGiven,
-  type Permission,
   type PolicyType,
   type ResourceType,
   typesNamedBy,

@@ -102,7 +102,7 @@ async function checkJob(
   }
   rejectViolation(jobOnlyViolation(stored.app, 'runs'))
   if (command || job.saved.jobConfig?.command || stored.app.jobConfig?.command) return
-  throw invalid('run-job has no command', 'Send command in the step, or set it with update-job-config.')
+  throw invalid('run-job has no command', 'Send command in the step, or set the command of the job.')
 }
 
 async function checkAgent(
@@ -122,7 +122,7 @@ async function checkAgent(
     if (operation && isForAgents(operation)) continue
     throw invalid(
       `call-agent cannot allow ${operation ? id : 'an unknown operation'}`,
-      'operations lists reads and writes on one environment, such as get-logs and restart-app-env; never deletions, alerts, remediations, secrets, or what only people do.',
+      'operations lists reads and writes on one environment, such as get-logs and redeploy-app-env; never deletions, alerts, remediations, secrets, or what only people do.',
     )
   }
 }

@@ -24,6 +24,7 @@ const groupsOf: Readonly<Record<string, readonly ToolGroup[]>> = {
   'src/operations/audit': ['access'],
   'src/operations/domains': ['domains'],
   'src/mcp/tools/domain-checks.ts': ['domains'],
+  'src/operations/remediation': ['remediation'],
 }
 
 function filesIn(folder: string): string[] {
