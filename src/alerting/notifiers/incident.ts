@@ -1,5 +1,6 @@
 import type { Receiver } from '../../domain/alerts/contact-point.ts'
 import {
+  type Notification,
   type NotificationEnvelope,
   notificationFacts,
   notificationTitle,
@@ -24,12 +25,21 @@ export async function sendIncident(
   })
 }
 
+/** A remediation run that needs nobody opens no incident: it ends that of its episode, or says that it is taken care of. */
+function actionOf({ event, remediation }: Notification): 'trigger' | 'acknowledge' | 'resolve' {
+  if (event === 'resolved') return 'resolve'
+  if (remediation?.status !== 'verified' && remediation?.status !== 'skipped') return 'trigger'
+  const { trigger, status } = remediation
+  const isOver = trigger.endedAt !== null || (status === 'verified' && trigger.alertId === undefined)
+  return isOver ? 'resolve' : 'acknowledge'
+}
+
 /** An Events API v2 event. Trigger and resolve of one episode share the key, so a repeat opens no second incident. */
 function incidentEvent(config: IncidentConfig, { notification, dedupKey }: NotificationEnvelope) {
   const isTest = notification.event === 'test'
   return {
     routing_key: config.integrationKey,
-    event_action: notification.event === 'resolved' ? 'resolve' : 'trigger',
+    event_action: actionOf(notification),
     dedup_key: dedupKey,
     client: 'Longshore',
     ...(notification.url === null ? {} : { client_url: notification.url }),

@@ -50,6 +50,42 @@ describe('remediation runs', () => {
     })
   })
 
+  it('its notifications belong to the incident of its alert: only a run that needs people opens one', async () => {
+    const { receiver, clock } = f.alerting
+    const incidents = (key: string) =>
+      receiver.accepted.flatMap(({ path, body }) =>
+        path === '/incident' && body.routing_key === key ? [body] : [],
+      )
+    const actions = (key: string) => incidents(key).map((body) => body.event_action)
+    const of = async (integrationKey: string, more: Record<string, unknown> = {}) => {
+      const point = await f.alerting.point('incident', { integrationKey })
+      return f.make({ contactPointIds: [point], ...more }, [point])
+    }
+    const verified = await of('verified')
+    await f.fire(verified.appEnvId)
+    await f.cycles(verified.appEnvId, 10, 4)
+    await clock.advanceUntil(() => incidents('verified').length >= 3, 'three events', 100)
+    expect(actions('verified').filter((action) => action === 'trigger')).toHaveLength(1)
+
+    const undone = await of('undone', { verify: { alertNormalWithinSeconds: 60 } })
+    await f.fire(undone.appEnvId)
+    await f.cycles(undone.appEnvId, 95, 7)
+    await clock.advanceUntil(() => incidents('undone').length >= 2, 'two events', 100)
+    expect(actions('undone')).toEqual(['trigger', 'trigger'])
+
+    // A person is asked, and denies it.
+    const denied = await of('denied', { mode: 'ask' })
+    await f.fire(denied.appEnvId)
+    const { approvalId } = await f.run(denied.remediationId)
+    const { reviewDigest } = await f.ask('GET', '/approval', { approvalId })
+    await f.ask('POST', '/approval/decide', { approvalId, reviewDigest, decision: 'deny' })
+    await f.platform.remediations.pass()
+    await clock.advanceUntil(() => incidents('denied').length >= 3, 'three events', 100)
+    expect(actions('denied').toSorted()).toEqual(['acknowledge', 'trigger', 'trigger'])
+    for (const [key, { alertId }] of Object.entries({ verified, undone, denied }))
+      for (const body of incidents(key)) expect(body.dedup_key, key).toBe(`${alertId}-1`)
+  })
+
   it('undone: puts back exactly what it changed when its alert does not recover, and says so', async () => {
     const { appEnvId, remediationId } = await f.make({ verify: { alertNormalWithinSeconds: 60 } })
     await f.fire(appEnvId)

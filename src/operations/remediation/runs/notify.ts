@@ -72,7 +72,7 @@ export async function sendNotification(
       tx,
       {
         ...{ notificationId, contactPointId, alertId: null, appEnvId: run.appEnvId, ordinal: 0 },
-        dedupKey: run.runId,
+        dedupKey: run.episode,
         notification: { ...notification, ...sealed },
       },
       Date.parse(now),
