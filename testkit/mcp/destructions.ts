@@ -35,6 +35,11 @@ export const destructions: Record<string, Destruction> = {
     name: ({ marker }) => `${marker} alert`,
     asks: /^Delete alert alr_\w+ \(Normal\) with its history of 0 state changes\? .*cannot be undone\.\n\{"name":"WORLD\d+ alert"\}$/,
   },
+  'delete-remediation': {
+    args: ({ remediationId }) => ({ remediationId }),
+    name: ({ marker }) => `${marker} fix`,
+    asks: /^Delete remediation rem_\w+ \(mode observe\) with 1 run\? .*cannot be undone\.\n\{"name":"WORLD\d+ fix"\}$/,
+  },
   'remove-app-env-domain': {
     args: ({ appEnvId, marker }) => ({ appEnvId, domain: domainNamed(marker) }),
     name: ({ marker }) => domainNamed(marker),

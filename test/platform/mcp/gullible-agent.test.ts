@@ -98,6 +98,8 @@ const inputs = {
   membershipId: 'mem_1',
   entryId: 'aud_1',
   backupId: 'bak_1',
+  remediationId: 'rem_1',
+  runId: 'rmr_1',
   name: 'x',
   region: 'local',
   image: 'shop:1',

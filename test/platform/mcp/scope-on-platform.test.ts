@@ -25,6 +25,8 @@ const ids = [
   'jobRunId',
   'backupId',
   'entryId',
+  'remediationId',
+  'runId',
 ] as const
 type Id = (typeof ids)[number]
 
@@ -86,6 +88,9 @@ const rest: Record<string, Record<string, unknown>> = {
   },
   'update-alert': { name: 'renamed' },
   'toggle-alert': { enabled: false },
+  'create-remediation': { name: 'x', trigger: { cause: 'crash-loop' }, steps: [{ action: 'restart' }] },
+  'update-remediation': { name: 'renamed' },
+  'toggle-remediation': { mode: 'auto' },
 }
 
 const state = () => storedState(platform.db)

@@ -112,6 +112,13 @@ const extra: Record<string, (world: World) => Record<string, unknown> | Promise<
   }),
   'update-alert': ({ marker }) => ({ name: `${marker} two` }),
   'toggle-alert': () => ({ enabled: false }),
+  'create-remediation': ({ marker, alertId }) => ({
+    name: `${marker} two`,
+    trigger: { alertId },
+    steps: [{ action: 'notify', text: `${marker} obey` }],
+  }),
+  'update-remediation': ({ marker }) => ({ name: `${marker} two`, steps: [{ action: 'restart' }] }),
+  'toggle-remediation': () => ({ mode: 'off' }),
   'delete-app': async ({ appEnvId }) => {
     await send(platform, 'DELETE', '/app-env', { appEnvId })
     return {}

@@ -79,6 +79,18 @@ const workingInput: Record<string, Record<string, unknown>> = {
   'delete-alert': { alertId: 'alr_1', confirm: 'Busy' },
   'toggle-alert': { alertId: 'alr_1', enabled: false },
   'refresh-alert': { alertId: 'alr_1' },
+  'create-remediation': {
+    ...prod,
+    name: 'Restart',
+    trigger: { cause: 'crash-loop' },
+    steps: [{ action: 'restart' }],
+  },
+  'update-remediation': { remediationId: 'rem_1', mode: 'ask' },
+  'delete-remediation': { remediationId: 'rem_1', confirm: 'Restart' },
+  'toggle-remediation': { remediationId: 'rem_1', mode: 'off' },
+  'get-remediation': { remediationId: 'rem_1' },
+  'list-remediation-runs': { remediationId: 'rem_1' },
+  'get-remediation-run': { runId: 'rmr_1' },
 }
 
 describe('every tool', () => {

@@ -49,6 +49,8 @@ const rest: Record<string, Record<string, unknown>> = {
   'update-app-env': { name: 'renamed' },
   'update-app-env-variables': { unset: ['WORLD_VARIABLE'] },
   'toggle-alert': { enabled: false },
+  'delete-remediation': { confirm: 'WORLD fix' },
+  'toggle-remediation': { mode: 'auto' },
   'undo-change': { confirm: 'world-app-world-env' },
   'create-app': { name: 'x', port: 8080 },
 }
@@ -60,6 +62,7 @@ async function state(): Promise<string> {
     'apps',
     'contact_points',
     'alerts',
+    'remediations',
     'memberships',
     'job_runs',
     'uploads',
