@@ -25,7 +25,7 @@ export async function sendIncident(
   })
 }
 
-/** A remediation run that needs nobody opens no incident: it ends that of its episode, or says that it is taken care of. */
+/** A remediation run without work for people opens no incident: it ends that of its episode, or acknowledges it. */
 function actionOf({ event, remediation }: Notification): 'trigger' | 'acknowledge' | 'resolve' {
   if (event === 'resolved') return 'resolve'
   if (remediation?.status !== 'verified' && remediation?.status !== 'skipped') return 'trigger'

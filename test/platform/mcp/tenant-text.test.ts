@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Tool } from '../../../src/mcp/tools/define-tool.ts'
 import { inputWithIds } from '../../../testkit/api/sample-input.ts'
 import { makeWorld, type World } from '../../../testkit/mcp/account-world.ts'
+import { ownWords, sentences } from '../../../testkit/mcp/own-words.ts'
 import { openToolSession, type SessionOptions, type ToolReply } from '../../../testkit/mcp/tool-session.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { tools } from '../../../tools/index.ts'
@@ -62,22 +63,6 @@ async function plantedWorld(): Promise<World> {
     },
   ])
   return world
-}
-
-/** Fields of a result that contain our own sentences. */
-const ownFields = ['error', 'details', 'message', 'notes', 'effects']
-
-/** Our own text: the text without envelopes and JSON, and the fields with our sentences. */
-function ownWords({ text, structured }: ToolReply): string {
-  return [sentences(text), ...ownFields.map((field) => JSON.stringify(structured[field] ?? ''))].join('\n')
-}
-
-function sentences(text: string): string {
-  return text
-    .replaceAll(/<untrusted ([0-9a-f]{32})>\n[\s\S]*\n<\/untrusted \1>/g, '')
-    .split('\n')
-    .filter((line) => !line.startsWith('{'))
-    .join('\n')
 }
 
 /** A working call of each tool on the objects of the world. */

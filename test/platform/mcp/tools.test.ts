@@ -5,6 +5,7 @@ import { type FakeBackend, fakeToken, startFakeBackend } from '../../../testkit/
 import { fakeRun } from '../../../testkit/fakes/jobs.ts'
 import { fakeOperations } from '../../../testkit/fakes/operations.ts'
 import { openToolSession, type SessionOptions, type ToolSession } from '../../../testkit/mcp/tool-session.ts'
+import { workingInput } from '../../../testkit/mcp/working-input.ts'
 import { tools } from '../../../tools/index.ts'
 
 let backend: FakeBackend
@@ -30,68 +31,6 @@ async function reopen(options: SessionOptions): Promise<void> {
 
 const prod = { envName: 'shop-prod' }
 const fn = { envName: 'shop-fn' }
-const job = { envName: 'shop-job' }
-
-/** Arguments for a successful call of each tool on the fake. */
-const workingInput: Record<string, Record<string, unknown>> = {
-  'list-accounts': {},
-  'stop-app-env': { ...prod, confirm: 'shop-prod' },
-  'list-regions': {},
-  'create-app': { name: 'Shop', accountId: 'acc_1', port: 8080 },
-  'get-app': { appId: 'app_1' },
-  'request-secret': { ...prod, variable: 'KEY' },
-  'list-apps': { accountId: 'acc_1' },
-  'create-app-env': { accountId: 'acc_1', appId: 'app_1', name: 'test', region: 'local' },
-  'list-app-envs': { accountId: 'acc_1' },
-  'notify-code-upload': { ...prod, storageKey: 'upl_1' },
-  'deploy-app-env-image': { ...prod, image: 'shop:1' },
-  'update-function-config': { ...fn, maxScale: 5 },
-  'probe-function': fn,
-  'start-job-run': job,
-  'get-job-run': { jobRunId: 'run_known' },
-  'cancel-job-run': { jobRunId: 'run_known' },
-  'update-job-config': { ...job, command: 'echo hi' },
-  'scale-app-env-containers': { ...prod, containers: 3 },
-  'delete-app-env': { ...prod, confirm: 'shop-prod' },
-  'list-contact-points': { accountId: 'acc_1' },
-  'get-contact-point': { contactPointId: 'cp_1' },
-  'create-contact-point': {
-    accountId: 'acc_1',
-    name: 'Ops',
-    type: 'webhook',
-    config: { url: 'https://ops.example.com/hook' },
-  },
-  'update-app': { appId: 'app_1', port: 3000 },
-  'update-contact-point': { contactPointId: 'cp_1', name: 'Ops 2' },
-  'delete-contact-point': { contactPointId: 'cp_1', confirm: 'Ops' },
-  'test-contact-point': { contactPointId: 'cp_1' },
-  'get-alert': { alertId: 'alr_1' },
-  'create-alert': {
-    ...prod,
-    name: 'Busy',
-    metric: 'cpu_percent',
-    operator: 'gt',
-    threshold: 80,
-    duration: '5m',
-    contactPointIds: ['cp_1'],
-  },
-  'update-alert': { alertId: 'alr_1', threshold: 90 },
-  'delete-alert': { alertId: 'alr_1', confirm: 'Busy' },
-  'toggle-alert': { alertId: 'alr_1', enabled: false },
-  'refresh-alert': { alertId: 'alr_1' },
-  'create-remediation': {
-    ...prod,
-    name: 'Restart',
-    trigger: { cause: 'crash-loop' },
-    steps: [{ action: 'restart' }],
-  },
-  'update-remediation': { remediationId: 'rem_1', mode: 'ask' },
-  'delete-remediation': { remediationId: 'rem_1', confirm: 'Restart' },
-  'toggle-remediation': { remediationId: 'rem_1', mode: 'off' },
-  'get-remediation': { remediationId: 'rem_1' },
-  'list-remediation-runs': { remediationId: 'rem_1' },
-  'get-remediation-run': { runId: 'rmr_1' },
-}
 
 describe('every tool', () => {
   // The others are tested on the real platform: tools-on-platform.test.ts.

@@ -73,7 +73,7 @@ describe('remediation runs', () => {
     await clock.advanceUntil(() => incidents('undone').length >= 2, 'two events', 100)
     expect(actions('undone')).toEqual(['trigger', 'trigger'])
 
-    // A person is asked, and denies it.
+    // A person denies it.
     const denied = await of('denied', { mode: 'ask' })
     await f.fire(denied.appEnvId)
     const { approvalId } = await f.run(denied.remediationId)
