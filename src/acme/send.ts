@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import type { Clock } from '../clock.ts'
+import { jsonOrNull } from '../json-or-null.ts'
+import { readUpTo } from '../read-up-to.ts'
+import { retryAfterMs } from '../retry-after.ts'
 import { AcmeError } from './error.ts'
 
 export interface AcmeAnswer {
@@ -37,8 +40,9 @@ export function acmeSend({ caFile, clock }: { caFile: string | undefined; clock:
     try {
       const options = { method, headers, dispatcher: agent, signal, ...(body === undefined ? {} : { body }) }
       const answer = await request(url, options)
-      const text = await textOf(answer.body)
-      return answerOf(answer.statusCode, answer.headers, text, clock.wallMs())
+      const received = await readUpTo(answer.body, mostBytes)
+      if (received === null) throw new AcmeError('malformed', 'An answer is too large.')
+      return answerOf(answer.statusCode, answer.headers, received.toString('utf8'), clock.wallMs())
     } catch (error) {
       if (error instanceof AcmeError) throw error
       const { code, message } = error as NodeJS.ErrnoException
@@ -47,17 +51,6 @@ export function acmeSend({ caFile, clock }: { caFile: string | undefined; clock:
       void agent.destroy()
     }
   }
-}
-
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of body) {
-    size += piece.length
-    if (size > mostBytes) throw new AcmeError('malformed', 'An answer is too large.')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString('utf8')
 }
 
 function answerOf(
@@ -69,18 +62,7 @@ function answerOf(
   const headers = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
   )
-  let json: unknown = null
-  try {
-    json = JSON.parse(text)
-  } catch {
-    // A certificate.
-  }
-  return { status, headers, text, json, retryAfterMs: delayOf(headers['retry-after'], nowMs) }
-}
-
-/** Retry-After in seconds or as a date. */
-function delayOf(header: string | undefined, nowMs: number): number | null {
-  if (header === undefined) return null
-  const delayMs = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - nowMs
-  return Number.isFinite(delayMs) && delayMs > 0 ? delayMs : null
+  // A certificate is not JSON.
+  const json = jsonOrNull(text)
+  return { status, headers, text, json, retryAfterMs: retryAfterMs(headers['retry-after'], nowMs) }
 }

@@ -3,6 +3,7 @@ import type { Outbound } from '../alerting/notifiers/outbound.ts'
 import { type Clock, sleep } from '../clock.ts'
 import type { StoredChatConnection } from '../domain/chat/connection.ts'
 import { AppError } from '../errors.ts'
+import { jsonOrNull } from '../json-or-null.ts'
 import type { Log } from '../log.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import type { Db } from '../store/db.ts'
@@ -63,7 +64,7 @@ export class Receiver {
     if (!connection || !signature) throw await this.#refused(address)
     const form = new URLSearchParams(body.toString('utf8'))
     const payload = form.get('payload')
-    const incoming = incomingOf(payload === null ? Object.fromEntries(form) : jsonOf(payload))
+    const incoming = incomingOf(payload === null ? Object.fromEntries(form) : jsonOrNull(payload))
     const ids = [signature, ...(incoming?.ids ?? [])]
     if (!(await this.#isNew(connectionId, ids))) throw await this.#refused(address)
     if (form.get('ssl_check') === '1') return ''
@@ -158,12 +159,4 @@ export class Receiver {
 
 function textOf(reply: ChatReply): string {
   return JSON.stringify(laidOutReply(reply))
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

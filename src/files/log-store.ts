@@ -5,6 +5,7 @@ import type { LogLine, LogType } from '../contract/app-env-reads.ts'
 import { cutLine } from '../domain/environments/log-lines.ts'
 import type { LogQuery } from '../domain/environments/log-query.ts'
 import { AppError } from '../errors.ts'
+import { jsonOrNull } from '../json-or-null.ts'
 import { yieldAlone } from '../pacer.ts'
 import type { FindKnown, LogArchive } from './log-archive.ts'
 import { type KeptLine, matcher } from './log-filter.ts'
@@ -254,13 +255,8 @@ function* linesBackwards(text: string, end: number): Generator<{ line: string; o
   }
 }
 
-function parseLine(line: string): KeptLine | null {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return null // The last line may be incomplete after a crash.
-  }
-}
+/** Null: the last line may be incomplete after a crash. */
+const parseLine = (line: string) => jsonOrNull(line) as KeptLine | null
 
 function parseCursor(cursor: string | undefined): { segment: number; offset: number } | null {
   const match = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor ?? '')

@@ -1,3 +1,4 @@
+import { readUpTo } from '../../read-up-to.ts'
 import { createDial, type DialOptions, dialFailure } from './dial.ts'
 
 interface Document {
@@ -20,6 +21,7 @@ export function createFetchDocument(options: DialOptions): FetchDocument {
         const { request } = await import('../../http-client.ts')
         const answer = await request(address, { headers, dispatcher, signal })
         const body = await readUpTo(answer.body, bytes)
+        if (body === null) throw new TooLong(`it has more than ${bytes} bytes`)
         return { status: answer.statusCode, type: String(answer.headers['content-type'] ?? ''), body }
       })
     } catch (error) {
@@ -29,14 +31,3 @@ export function createFetchDocument(options: DialOptions): FetchDocument {
 }
 
 class TooLong extends Error {}
-
-async function readUpTo(body: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > bytes) throw new TooLong(`it has more than ${bytes} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}

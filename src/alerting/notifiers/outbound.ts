@@ -1,5 +1,6 @@
 import type { Agent } from 'undici'
 import type { Clock } from '../../clock.ts'
+import { retryAfterMs } from '../../retry-after.ts'
 import { createDial, type DialOptions, dialFailure } from './dial.ts'
 import type { NotifyResult } from './notifier.ts'
 
@@ -15,6 +16,7 @@ interface OutboundRequest {
 export type Outbound = (request: OutboundRequest) => Promise<NotifyResult>
 
 const mostAnswerBytes = 64 * 1024
+/** A receiver that requests a longer wait is tried after this one. */
 const longestRequestedMs = 3_600_000
 
 /**
@@ -51,25 +53,26 @@ async function send(
     signal,
   })
   await answer.body.dump({ limit: mostAnswerBytes, signal }).catch(() => {})
-  const after = answer.headers['retry-after']
-  return answerResult(answer.statusCode, Array.isArray(after) ? after[0] : after, clock.wallMs())
+  return answerResult(answer.statusCode, answer.headers['retry-after'], clock.wallMs())
 }
 
 /** Which statuses mean "delivered", "retry" and "give up" (docs/interface.md#notifications). */
-export function answerResult(status: number, retryAfter: string | undefined, nowMs: number): NotifyResult {
+export function answerResult(
+  status: number,
+  retryAfter: string | string[] | undefined,
+  nowMs: number,
+): NotifyResult {
   if (status >= 200 && status < 300) return { ok: true }
   if (status >= 300 && status < 400) {
     return { ok: false, retry: false, reason: `the receiver answered ${status}; redirects are not followed` }
   }
   const retry = status === 408 || status === 429 || status >= 500
-  const retryAfterMs = retry ? requestedDelayMs(retryAfter, nowMs) : undefined
+  const requestedMs = retry ? retryAfterMs(retryAfter, nowMs) : null
   const reason = `the receiver answered ${status}`
-  return { ok: false, retry, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-}
-
-/** Retry-After in seconds or as a date; at most one hour. */
-function requestedDelayMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined
-  const delayMs = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs
-  return Number.isFinite(delayMs) && delayMs > 0 ? Math.min(delayMs, longestRequestedMs) : undefined
+  return {
+    ok: false,
+    retry,
+    reason,
+    ...(requestedMs === null ? {} : { retryAfterMs: Math.min(requestedMs, longestRequestedMs) }),
+  }
 }

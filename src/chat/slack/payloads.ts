@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { jsonOrNull } from '../../json-or-null.ts'
 import type { Incoming } from '../chat.ts'
 
 const id = z
@@ -96,7 +97,7 @@ function formOf(body: unknown): Incoming | null {
   const { data } = form.safeParse(body)
   if (!data) return null
   const { view } = data
-  const kept = metadata.safeParse(jsonOf(view.private_metadata)).data
+  const kept = metadata.safeParse(jsonOrNull(view.private_metadata)).data
   if (!kept) return null
   const [text = ''] = Object.values(view.state.values).flatMap((block) =>
     Object.values(block).map(({ value }) => value ?? ''),
@@ -112,12 +113,4 @@ function formOf(body: unknown): Incoming | null {
 
 function speakerOf({ team, user }: { team: { id: string }; user: z.output<typeof person.user> }) {
   return { workspace: team.id, chatUser: user.id, chatName: user.name ?? user.username ?? '' }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

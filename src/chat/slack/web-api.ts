@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { createDial, type DialOptions, dialFailure } from '../../alerting/notifiers/dial.ts'
+import { jsonOrNull } from '../../json-or-null.ts'
+import { readUpTo } from '../../read-up-to.ts'
+import { retryAfterMs } from '../../retry-after.ts'
 import type { ChatWriter, Sent } from '../chat.ts'
 import { laidOut, laidOutForm } from './layout.ts'
 import { formMetadata } from './payloads.ts'
@@ -46,7 +49,8 @@ export function createWriters(options: WebApiOptions) {
             dispatcher,
             signal,
           })
-          return sentOf(statusCode, headers['retry-after'], await readUpTo(given))
+          const text = (await readUpTo(given, mostAnswerBytes))?.toString('utf8') ?? ''
+          return sentOf(statusCode, text, retryAfterMs(headers['retry-after'], options.clock.wallMs()))
         })
       } catch (error) {
         return { ok: false, reason: dialFailure(error, options.deadlineMs).message }
@@ -75,41 +79,20 @@ function partsOf(handle: string): { channel: string; ts: string } {
   return { channel, ts }
 }
 
-function sentOf(status: number, retryAfter: string | string[] | undefined, text: string): Sent {
+function sentOf(status: number, text: string, requestedMs: number | null): Sent {
   if (status === 429) {
-    const seconds = Number(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter)
-    const wantedMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 1_000
     return {
       ok: false,
       reason: 'the chat limits the rate of messages',
-      retryAfterMs: Math.min(wantedMs, longestRequestedMs),
+      retryAfterMs: Math.min(requestedMs ?? 1_000, longestRequestedMs),
     }
   }
   if (status !== 200) return { ok: false, reason: `the chat answered ${status}` }
-  const { data } = answer.safeParse(jsonOf(text))
+  const { data } = answer.safeParse(jsonOrNull(text))
   if (!data) return { ok: false, reason: 'the chat did not answer as its API does' }
   const { ok, error = '', ts, channel } = data
   if (ok) return { ok: true, handle: ts && channel ? `${channel}/${ts}` : null }
   // Error codes are words such as not_in_channel.
   const code = /^[a-z_]{1,60}$/.test(error) ? error : 'an error'
   return { ok: false, reason: `the chat answered ${code}`, ...(gone.has(error) ? { gone: true } : {}) }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-async function readUpTo(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > mostAnswerBytes) return ''
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,6 +1,5 @@
 import {
   constants,
-  type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -12,7 +11,7 @@ import { maxHeadBytes } from '../http/request-head.ts'
 import { requestText } from './request-text.ts'
 import { StreamSocket } from './stream-socket.ts'
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR } = constants
 const mostStreams = 128
 const idleMs = 75_000
 /** Streams that a client may cancel at once, and each second after that: more is a rapid reset (CVE-2023-44487). */
@@ -52,9 +51,13 @@ export class Http2Sessions {
     const resets = new ResetBudget(this.#clock)
     this.#open.add(session)
     session.on('stream', (stream, headers, flags) => {
-      this.#begin(socket, stream, headers, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0)
+      const request = requestText(headers, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0)
+      if (!request) return refuse(stream)
+      const { head, ...framing } = request
+      const served = new StreamSocket(stream, head, framing)
+      this.#serve(served as unknown as Socket, socket)
       stream.on('close', () => {
-        if (stream.rstCode === NGHTTP2_NO_ERROR || stream.writableFinished || resets.take()) return
+        if (session.destroyed || !served.isAbandoned || resets.take()) return
         session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
         session.destroy()
       })
@@ -68,17 +71,11 @@ export class Http2Sessions {
   drain(): void {
     for (const session of this.#open) session.close()
   }
+}
 
-  #begin(socket: TLSSocket, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ends: boolean): void {
-    const request = requestText(headers, ends)
-    if (!request) {
-      stream.on('error', () => {})
-      stream.close(NGHTTP2_PROTOCOL_ERROR)
-      return
-    }
-    const { head, ...framing } = request
-    this.#serve(new StreamSocket(stream, head, framing) as unknown as Socket, socket)
-  }
+function refuse(stream: ServerHttp2Stream): void {
+  stream.on('error', () => {})
+  stream.close(NGHTTP2_PROTOCOL_ERROR)
 }
 
 /** A bucket of tokens. */

@@ -22,6 +22,7 @@ export class StreamSocket extends Duplex {
   #left = -1
   #begun = false
   #complete = false
+  #isReset = false
 
   /** `head`: the request up to its body, in HTTP/1.1. */
   constructor(
@@ -41,6 +42,11 @@ export class StreamSocket extends Duplex {
     if (chunked) stream.on('end', () => this.push(lastChunk))
     stream.on('error', () => {})
     stream.on('close', () => this.destroy())
+  }
+
+  /** The client has ended the stream, whatever its error code, before it had its response. */
+  get isAbandoned(): boolean {
+    return this.#stream.closed && !this.#complete && !this.#isReset
   }
 
   override _read(): void {
@@ -63,6 +69,7 @@ export class StreamSocket extends Duplex {
     const isWhole = this.#begun && (this.#complete || (this.#left < 0 && !this.#scanner))
     if (!isWhole) this.#reset(NGHTTP2_INTERNAL_ERROR)
     else if (!this.#stream.writableEnded) this.#stream.end()
+    this.#complete = isWhole
     done()
   }
 
@@ -125,7 +132,9 @@ export class StreamSocket extends Duplex {
   }
 
   #reset(code: number): void {
-    if (!this.#stream.destroyed) this.#stream.close(code)
+    if (this.#stream.destroyed) return
+    this.#isReset = true
+    this.#stream.close(code)
   }
 }
 

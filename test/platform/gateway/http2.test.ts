@@ -128,7 +128,7 @@ it('http2 bodies of any framing arrive whole, and a broken one is a reset', asyn
   expect(broken.code).not.toBe(0)
 })
 
-it('http2 a canceled request frees its container; a client that only cancels loses its connection', async () => {
+it('http2 a canceled request frees its container', async () => {
   let open = 0
   const container = await upstream((_request, response) => {
     open += 1
@@ -143,17 +143,20 @@ it('http2 a canceled request frees its container; a client that only cancels los
   await until(() => open === 1, 'the request')
   stream.close(http2.constants.NGHTTP2_CANCEL)
   await until(() => open === 0, 'the end of the request')
-  let closed = false
-  session.on('close', () => {
-    closed = true
-  })
-  for (let turn = 0; turn < 1_000 && !closed; turn++) {
-    const next = session.destroyed ? null : session.request({ ':authority': 'shop.example.com' })
-    next?.on('error', () => {})
-    next?.close(http2.constants.NGHTTP2_CANCEL)
-    if (turn % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+})
+
+const resetCodes = ['NGHTTP2_CANCEL', 'NGHTTP2_NO_ERROR', 'NGHTTP2_INTERNAL_ERROR'] as const
+it.each(resetCodes)('http2 a client that only resets streams loses its connection: %s', async (code) => {
+  const { gateway } = await start(await upstream(() => {}))
+  const session = connect(gateway.tlsPort!)
+  for (let turn = 0; turn < 20 && !session.destroyed; turn++) {
+    const batch = Array.from({ length: 50 }, () => session.request({ ':authority': 'shop.example.com' }))
+    for (const one of batch) one.on('error', () => {})
+    // The client sends no headers of a request that is canceled before they are on their way.
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    for (const one of batch) one.close(http2.constants[code])
   }
-  await until(() => closed, 'the end of the connection')
+  await until(() => session.destroyed, 'the end of the connection')
 })
 
 it('http2 a gateway that exits lets open streams end', async () => {

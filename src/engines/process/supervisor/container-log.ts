@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import path from 'node:path'
+import { jsonOrNull } from '../../../json-or-null.ts'
 import type { EngineLogLine } from '../../engine.ts'
 
 /** A file of this size is rotated and replaces the previously rotated one, so at most twice this size is kept. */
@@ -121,7 +122,7 @@ export class ContainerLogReader {
       this.#rest = data.subarray(end + 1)
       if (end < 0) continue
       for (const text of data.toString('utf8', 0, end).split('\n')) {
-        const line = parseLine(text)
+        const line = jsonOrNull(text) as EngineLogLine | null
         if (line && comparable(line.timestamp) > this.#since) yield line
       }
     }
@@ -135,14 +136,6 @@ export class ContainerLogReader {
     } finally {
       await now.close()
     }
-  }
-}
-
-function parseLine(text: string): EngineLogLine | null {
-  try {
-    return JSON.parse(text) as EngineLogLine
-  } catch {
-    return null
   }
 }
 
