@@ -29,7 +29,6 @@ interface Challenge {
 
 export interface Authorization {
   status: 'pending' | 'valid' | 'invalid' | 'deactivated' | 'expired' | 'revoked'
-  identifier: { value: string }
   challenges: Challenge[]
 }
 
@@ -115,10 +114,6 @@ export class AcmeClient {
     return { url, order: answer.json as Order }
   }
 
-  order(account: AcmeAccount, url: string): Promise<Order> {
-    return this.#read(account, url)
-  }
-
   authorization(account: AcmeAccount, url: string): Promise<Authorization> {
     return this.#read(account, url)
   }
@@ -128,7 +123,7 @@ export class AcmeClient {
     return keyAuthorization(token, createPrivateKey(key))
   }
 
-  /** Asks the authority to look at the challenge. */
+  /** Tells the authority that the challenge can be validated. */
   async respond(account: AcmeAccount, url: string): Promise<void> {
     await this.#post(url, {}, signer(account))
   }

@@ -10,7 +10,13 @@ import { secretOf } from './connections.ts'
 import type { Receiver } from './receiver.ts'
 import { openSlackSocket } from './slack/socket.ts'
 
-const lookEveryMs = 2_000
+const pollEveryMs = 2_000
+
+interface OpenSocket {
+  revision: number
+  /** Null: it could not be opened. */
+  socket: Promise<ChatSocket | null>
+}
 
 interface SocketsDeps {
   db: Db
@@ -25,15 +31,15 @@ interface SocketsDeps {
 export class ChatSockets {
   readonly #deps: SocketsDeps
   readonly #worker: Worker
-  readonly #open = new Map<string, { revision: number; socket: Promise<ChatSocket | null> }>()
+  readonly #open = new Map<string, OpenSocket>()
 
   constructor(deps: SocketsDeps) {
     this.#deps = deps
     const { clock, log } = deps
     this.#worker = new Worker({
       clock,
-      everyMs: lookEveryMs,
-      pass: () => this.#look(),
+      everyMs: pollEveryMs,
+      pass: () => this.#poll(),
       failed: (error) => log.warn({ err: error }, 'chat connections could not be read; retrying'),
     })
   }
@@ -48,7 +54,7 @@ export class ChatSockets {
     await Promise.all([...this.#open.keys()].map((connectionId) => this.#close(connectionId)))
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const all = await this.#deps.db.read((tx) => listChatConnectionsOf(tx, null))
     const wanted = new Map(
       all.flatMap((one) => (one.kind === 'slack-socket' ? [[one.connectionId, one] as const] : [])),
@@ -58,11 +64,15 @@ export class ChatSockets {
     for (const [connectionId, connection] of wanted) {
       if (this.#open.has(connectionId)) continue
       const { revision } = connection
-      this.#open.set(connectionId, { revision, socket: this.#opened(connection) })
+      const opened = { revision, socket: this.#opened(connection) }
+      this.#open.set(connectionId, opened)
+      void opened.socket.then((socket) => {
+        if (socket === null) this.#retryLater(connectionId, opened)
+      })
     }
   }
 
-  /** A failed attempt is repeated at a later look: Slack may be unreachable, or the token wrong. */
+  /** Null if that fails: Slack may be unreachable, or the token wrong. */
   async #opened(connection: StoredChatConnection): Promise<ChatSocket | null> {
     const { secrets, apiBase, log } = this.#deps
     const { connectionId } = connection
@@ -75,9 +85,15 @@ export class ChatSockets {
     } catch (error) {
       // Messages of the library may quote requests.
       log.warn({ connectionId, error: (error as Error).name }, 'the chat cannot be reached; retrying')
-      this.#deps.clock.after(lookEveryMs, () => this.#open.delete(connectionId))
       return null
     }
+  }
+
+  /** The entry may have been replaced in between: then its connection has another socket. */
+  #retryLater(connectionId: string, failed: OpenSocket): void {
+    this.#deps.clock.after(pollEveryMs, () => {
+      if (this.#open.get(connectionId) === failed) this.#open.delete(connectionId)
+    })
   }
 
   /** The connection as it is now: it may have been deleted since the socket was opened. */

@@ -1,10 +1,11 @@
 import { ansi, hidden } from '../contract/hidden-characters.ts'
+import { slackText } from '../slack-text.ts'
 
 /** Text of anybody as text of a message: without mentions, links and invisible characters. */
 export function escaped(text: string, most = 2_000): string {
   const plain = text.replace(ansi, '').replace(hidden, ' ')
   const cut = plain.length > most ? `${plain.slice(0, most - 1)}…` : plain
-  return cut.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return slackText(cut)
 }
 
 /** Output of programs, as it is, in a block of its own. */
@@ -13,7 +14,7 @@ export function codeBlock(lines: readonly string[], most = 2_500): string {
   // The newest lines are last.
   for (const line of [...lines].reverse()) {
     const plain = line.replace(ansi, '').replace(hidden, ' ').replaceAll('`', "'").slice(0, 400)
-    const safe = plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    const safe = slackText(plain)
     if (text.length + safe.length > most) break
     text = `${safe}\n${text}`
   }

@@ -16,7 +16,11 @@ export const acmeSettings = {
     .regex(/^[a-zA-Z0-9._-]{1,64}$/, 'must be the name of a profile, such as shortlived')
     .optional(),
   LONGSHORE_ACME_CA_FILE: z.string().min(1).optional(),
-  LONGSHORE_DNS_HOOK: z.string().min(1).optional(),
+  LONGSHORE_DNS_HOOK: z
+    .string()
+    .min(1)
+    .refine((hook) => !hook.includes('://'), 'must be a program; URLs such as rfc2136:// are not supported')
+    .optional(),
   LONGSHORE_DNS_SERVERS: z
     .string()
     .transform((text) => text.split(',').map((one) => one.trim()))
@@ -38,7 +42,7 @@ interface AcmeSetting {
 export interface CertificateSettings {
   /** Where certificates for domains are ordered; null: they are not, because the operator has to agree to an account. */
   readonly acme: AcmeSetting | null
-  /** Sets TXT records: a command or an rfc2136 URL. */
+  /** A program that sets TXT records: `<hook> present|cleanup <name> <value>`. */
   readonly dnsHook: Secret | undefined
   /** Undefined: those of the machine. */
   readonly dnsServers: readonly string[] | undefined

@@ -40,7 +40,7 @@ const renewalInfoMs = 6 * 3_600_000
 const uploadedLookMs = 3_600_000
 
 /**
- * Brings domains to their certificates: looks at the DNS, orders once it leads here, renews, and writes down what it saw.
+ * Brings domains to their certificates: checks the DNS, orders once it leads here, renews, and records the result.
  * One control plane of the installation does it. Everything is in the rows, so that another one goes on with it.
  */
 export class DomainWorker {
@@ -93,7 +93,7 @@ export class DomainWorker {
   async #check(domain: StoredDomain): Promise<void> {
     const destination = await this.#deps.destinationOf(domain.appEnvId)
     if (!destination) return this.#save(domain, { dueAt: this.#at(uploadedLookMs) })
-    const { dns, problem } = await this.#look(domain, destination)
+    const { dns, problem } = await this.#check(domain, destination)
     const isHere = leadsHere(dns.seen, dns.expected)
     if (domain.certificate?.source === 'uploaded') return this.#checkUploaded(domain, dns)
     if (!isHere) return this.#wait(domain, dns, problem)
@@ -102,8 +102,8 @@ export class DomainWorker {
     return this.#keep(domain, dns)
   }
 
-  /** A host that has a name is looked up too: its addresses are as good as the name. */
-  async #look({ domain }: StoredDomain, { host, addresses }: Destination) {
+  /** The host's own name is resolved too: records with its addresses lead here as well. */
+  async #check({ domain }: StoredDomain, { host, addresses }: Destination) {
     const { lookup } = this.#deps
     const name = domain.replace(/^\*/, 'longshore-check')
     const [found, own] = await Promise.all([lookup(name), host === null ? null : lookup(host)])

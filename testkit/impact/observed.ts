@@ -152,7 +152,7 @@ export function contradictions(impact: Impact, before: Snapshot, after: Snapshot
   const changed = [...before.tables]
     .filter(([name, rows]) => after.tables.get(name) !== rows)
     .map(([name]) => name)
-  // A look at DNS notes what it saw.
+  // A check of the DNS records its result.
   const others = changed.filter((name) => name !== 'domains')
   if (impact.actions.includes('none') && others.length > 0) found.push(`none, but ${others.join()} changed`)
   // The load of a probe is stored nowhere.

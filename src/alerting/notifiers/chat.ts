@@ -5,6 +5,7 @@ import {
   notificationFacts,
   notificationTitle,
 } from '../../domain/alerts/notification.ts'
+import { slackText } from '../../slack-text.ts'
 import type { NotifyResult } from './notifier.ts'
 import type { Outbound } from './outbound.ts'
 
@@ -25,13 +26,13 @@ export async function sendChat(
 
 /** The body of a Slack-compatible incoming webhook. `text` says all of it, because many receivers show only that. */
 function chatBody(config: Pick<ChatConfig, 'channel' | 'mentionUsers'>, notification: Notification) {
-  const title = escaped(notificationTitle(notification))
+  const title = slackText(notificationTitle(notification))
   const mentions = notification.event === 'firing' ? (config.mentionUsers ?? []).map(mention) : []
-  const facts = [escaped(notificationFacts(notification)), escaped(notification.description)].filter(
+  const facts = [slackText(notificationFacts(notification)), slackText(notification.description)].filter(
     (text) => text !== '',
   )
-  const since = escaped(`Since ${notification.startedAt} · ${notification.region}`)
-  const link = notification.url === null ? [] : [escaped(notification.url)]
+  const since = slackText(`Since ${notification.startedAt} · ${notification.region}`)
+  const link = notification.url === null ? [] : [slackText(notification.url)]
   return {
     ...(config.channel ? { channel: config.channel } : {}),
     text: [[title, ...mentions].join(' '), ...facts, since, ...link].join('\n'),
@@ -50,11 +51,6 @@ function section(text: string) {
   return { type: 'section', text: { type: 'mrkdwn', text: text.slice(0, 3000) } }
 }
 
-/** Escapes the three characters that begin links and mentions. */
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-}
-
 /**
  * `U012AB3CD` is a member’s id (names have no capitals), `here`, `channel` and `everyone` are groups; anything else
  * is a name.
@@ -62,5 +58,5 @@ function escaped(text: string): string {
 function mention(user: string): string {
   const name = user.replace(/^@/, '')
   if (/^(here|channel|everyone)$/.test(name)) return `<!${name}>`
-  return /^[UW][A-Z0-9]{2,20}$/.test(name) ? `<@${name}>` : `@${escaped(name)}`
+  return /^[UW][A-Z0-9]{2,20}$/.test(name) ? `<@${name}>` : `@${slackText(name)}`
 }

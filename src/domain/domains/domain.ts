@@ -6,7 +6,7 @@ export interface StoredDomain extends Omit<Domain, 'certificate'> {
   domainId: string
   accountId: string
   certificate: (NonNullable<Domain['certificate']> & { chain: string; key: string }) | null
-  /** When the worker looks at it next. */
+  /** When the worker checks it next. */
   dueAt: string
   createdAt: string
   revision: number

@@ -10,7 +10,7 @@ export function retryAtMs(attempts: number, nowMs: number, requestedMs: number |
   return nowMs + Math.max(usual, requestedMs ?? 0)
 }
 
-/** People who wait for their DNS look at it: often at first, then ever rarer. */
+/** How often the DNS is checked: often at first, while people wait for it, then less and less. */
 export function nextLookMs(createdMs: number, nowMs: number): number {
   const age = nowMs - createdMs
   if (age < 10 * minuteMs) return nowMs + 10_000

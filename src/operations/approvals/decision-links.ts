@@ -3,7 +3,7 @@ import { type Approval, decideApproval, getApproval } from '../../contract/appro
 import type { Operation } from '../../contract/operation.ts'
 import { impactSentences } from '../../domain/approvals/impact-sentences.ts'
 import { AppError } from '../../errors.ts'
-import type { Db } from '../../store/db.ts'
+import type { Db, Tx } from '../../store/db.ts'
 import {
   findApprovalLink,
   type StoredLink,
@@ -59,6 +59,7 @@ export function createDecisionLinks(deps: {
     address: string,
     operation: Operation,
     input: Record<string, unknown>,
+    also?: (tx: Tx) => Promise<void>,
   ): Promise<T> {
     const { body } = await runner.run({
       operation,
@@ -70,10 +71,7 @@ export function createDecisionLinks(deps: {
       traceparent: newTraceparent(),
       idempotencyKey: null,
       dryRun: false,
-      // In the transaction of the decision: a refused one leaves the link, a stored one ends it.
-      also: async (tx) => {
-        if (!(await takeApprovalLink(tx, link.linkId, now()))) throw usedLink()
-      },
+      ...(also && { also }),
     })
     return JSON.parse(body) as T
   }
@@ -96,7 +94,10 @@ export function createDecisionLinks(deps: {
           details: 'Approve or deny, with a comment of at most 2,000 characters.',
         })
       }
-      return run(link, address, decideApproval, parsed.data)
+      // In the transaction of the decision: a refused one leaves the link, a stored one ends it.
+      return run(link, address, decideApproval, parsed.data, async (tx) => {
+        if (!(await takeApprovalLink(tx, link.linkId, now()))) throw usedLink()
+      })
     },
   }
 }

@@ -28,12 +28,7 @@ export default handler(addAppEnvDomain, async (context, input, target) => {
   }
   const added = newDomain(context, target, { ...input, domain })
   await insertDomain(tx, added)
-  const [record] = added.dns.expected
-  const next = added.certificate
-    ? 'It is served with the uploaded certificate.'
-    : record
-      ? `Set the DNS record ${record.type} ${record.name} to ${record.value}; the rest happens by itself.`
-      : 'Set its DNS records to the addresses of this installation; the rest happens by itself.'
+  const next = nextStep(context, added)
   return {
     answer: { message: `Domain ${domain} added. ${next}`, domain: domainShown(added) },
     change: domainChange(null, added),
@@ -43,18 +38,33 @@ export default handler(addAppEnvDomain, async (context, input, target) => {
   }
 })
 
+function nextStep({ installation }: Context, { certificate, dns }: StoredDomain): string {
+  if (certificate) return 'It is served with the uploaded certificate.'
+  const [record] = dns.expected
+  const step = record
+    ? `Set the DNS record ${record.type} ${record.name} to ${record.value}`
+    : 'Set its DNS records to the addresses of this installation'
+  return installation.domains.orders
+    ? `${step}; the certificate is then ordered by itself.`
+    : `${step}. This installation orders no certificates, because LONGSHORE_ACME_EMAIL is not set: upload one with upload-app-env-certificate, or have the setting added.`
+}
+
 function newDomain(
   context: Context,
   target: EnvironmentTarget,
   { domain, challenge, certificate, redirect, hsts }: InputOf<typeof addAppEnvDomain>,
 ): StoredDomain {
-  const { now, secrets } = context
+  const { now, secrets, installation } = context
   const { appEnvId, accountId } = target.environment
   const domainId = newId('dom')
   const added: StoredDomain = {
     ...{ domainId, domain, appEnvId, accountId, challenge, redirect, hsts },
     status: 'waiting-dns',
-    dns: { expected: expectedRecords(domain, destinationOf(context, target)), seen: [], checkedAt: null },
+    dns: {
+      expected: expectedRecords(domain, destinationOf(installation, target)),
+      seen: [],
+      checkedAt: null,
+    },
     ...{ certificate: null, lastError: null, attempts: 0 },
     ...{ dueAt: now, createdAt: now, revision: 1 },
   }

@@ -29,8 +29,8 @@ export function domainChange(before: StoredDomain | null, after: StoredDomain | 
 
 /** Where the DNS of a domain has to lead, as far as it is known without asking the DNS. */
 export function destinationOf(
-  { installation }: Context,
-  { environment, app }: EnvironmentTarget,
+  installation: Context['installation'],
+  { environment, app }: Pick<EnvironmentTarget, 'environment' | 'app'>,
 ): Destination {
   const [own] = installation.hosts(environment, app)
   return destination(own?.host, installation.publicUrl(), installation.domains.addresses)

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../clock.ts'
 import type { TlsSetting } from '../../config/gateway.ts'
+import { certificateFacts } from '../../domain/domains/certificate.ts'
 import type { Certificate } from '../../gateway/control/protocol.ts'
 import type { Log } from '../../log.ts'
 import { Worker } from '../../worker.ts'
@@ -21,7 +22,7 @@ export function watchCertificateFile(
     async pass() {
       const [chain, keyText] = await Promise.all([certificate, key].map((file) => readFile(file, 'utf8')))
       if (chain === undefined || keyText === undefined || known === chain + keyText) return
-      const found = { names: namesOf(chain), chain, key: keyText }
+      const found = { names: certificateFacts(new X509Certificate(chain)).names, chain, key: keyText }
       // Two files cannot be replaced at once.
       if (!new X509Certificate(chain).checkPrivateKey(createPrivateKey(keyText))) return
       set([found])
@@ -32,9 +33,4 @@ export function watchCertificateFile(
   worker.start()
   worker.wake()
   return worker
-}
-
-function namesOf(chain: string): string[] {
-  const { subjectAltName = '' } = new X509Certificate(chain)
-  return [...subjectAltName.matchAll(/DNS:([^,\s]+)/g)].map(([, name]) => name!.toLowerCase())
 }

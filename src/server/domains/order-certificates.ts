@@ -1,11 +1,11 @@
 import { AcmeClient } from '../../acme/client.ts'
 import { acmeSend } from '../../acme/send.ts'
 import { sleep, timestamp } from '../../clock.ts'
-import { destination } from '../../domain/domains/dns.ts'
 import type { ProofPlaces } from '../../domains/issue.ts'
 import { createLookup } from '../../domains/lookup.ts'
 import { TxtRecords } from '../../domains/txt-records.ts'
 import { DomainWorker } from '../../domains/worker.ts'
+import { destinationOf } from '../../operations/domains/responses.ts'
 import type { Db } from '../../store/db.ts'
 import { findApp } from '../../store/repositories/apps.ts'
 import { deleteChallenges, saveChallenge } from '../../store/repositories/challenges.ts'
@@ -13,7 +13,7 @@ import { findEnvironment } from '../../store/repositories/environments.ts'
 import { installationOf, type Started, wakeEnvironments } from '../installation.ts'
 import type { Platform } from '../platform.ts'
 
-/** The other gateways look once a second. */
+/** The other gateways poll every second. */
 const othersMs = 2_500
 
 /** Checks domains and orders their certificates, in one control plane of the installation. */
@@ -27,7 +27,7 @@ export function orderCertificates(platform: Platform, started: Started): void {
       ...{ db, secrets, clock, log, lookup: createLookup(dnsServers) },
       acme: acme && client && { client, url: acme.url, profile: acme.profile },
       proofs: proofPlaces(platform, started, db),
-      destinationOf: (appEnvId) => destinationOf(platform, started, appEnvId),
+      destinationOf: (appEnvId) => storedDestinationOf(platform, started, appEnvId),
       wake(appEnvIds) {
         wakeEnvironments(started, appEnvIds)
         membership.announce(appEnvIds)
@@ -58,14 +58,12 @@ function proofPlaces({ clock, config, membership }: Platform, started: Started, 
   }
 }
 
-async function destinationOf(platform: Platform, started: Started, appEnvId: string) {
+async function storedDestinationOf(platform: Platform, started: Started, appEnvId: string) {
   const found = await platform.db.read(async (tx) => {
     const environment = await findEnvironment(tx, { appEnvId })
     const stored = environment && (await findApp(tx, environment.appId))
     return stored && { environment, app: stored.app }
   })
   if (!found) return null
-  const installation = installationOf(platform, started)
-  const [own] = installation.hosts(found.environment, found.app)
-  return destination(own?.host, installation.publicUrl(), installation.domains.addresses)
+  return destinationOf(installationOf(platform, started), found)
 }

@@ -147,7 +147,7 @@ function changing(domain: StoredDomain) {
   }
 }
 
-/** Those to look at now, the longest waiting first. */
+/** Those that are due, the most overdue first. */
 export async function listDueDomains(tx: Tx, now: string, limit: number): Promise<StoredDomain[]> {
   const rows = await tx
     .selectFrom('domains')

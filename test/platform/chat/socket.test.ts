@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await sockets.stop()
-  expect(chat.slack.openSockets).toBe(0)
+  await until(() => chat.slack.openSockets === 0, 'the end of the sockets')
   await chat.close()
 })
 
@@ -63,4 +63,22 @@ it('opens another socket when Slack ends one, and none for a connection that was
     input: { connectionId },
   })
   await until(() => slack.openSockets === 0, 'the end of the socket')
+})
+
+it('keeps the socket of a connection whose token was corrected right after a failed attempt', async () => {
+  const { slack, platform } = chat
+  const token = platform.admin.token
+  const config = { appToken: 'xapp-1-wrong', botToken: slack.botToken }
+  const input = { accountId: platform.accountId, name: 'Corrected', kind: 'slack-socket', config }
+  const made = await platform.request('POST', '/chat-connection', { token, input })
+  const { connectionId } = made.json.connection
+  const refusals = () => slack.calls.filter((call) => call === 'apps.connections.open').length
+  const before = refusals()
+  await until(() => refusals() > before, 'the refusal')
+  const corrected = { connectionId, config: { appToken: slack.appToken } }
+  expect((await platform.request('PATCH', '/chat-connection', { token, input: corrected })).status).toBe(200)
+  await until(() => slack.openSockets === 1, 'the socket')
+  // Longer than the wait after the failed attempt.
+  await new Promise((resolve) => setTimeout(resolve, 4_500))
+  expect(slack.openSockets).toBe(1)
 })
