@@ -93,7 +93,7 @@ export class DomainWorker {
   async #check(domain: StoredDomain): Promise<void> {
     const destination = await this.#deps.destinationOf(domain.appEnvId)
     if (!destination) return this.#save(domain, { dueAt: this.#at(uploadedLookMs) })
-    const { dns, problem } = await this.#check(domain, destination)
+    const { dns, problem } = await this.#checkDns(domain, destination)
     const isHere = leadsHere(dns.seen, dns.expected)
     if (domain.certificate?.source === 'uploaded') return this.#checkUploaded(domain, dns)
     if (!isHere) return this.#wait(domain, dns, problem)
@@ -103,7 +103,7 @@ export class DomainWorker {
   }
 
   /** The host's own name is resolved too: records with its addresses lead here as well. */
-  async #check({ domain }: StoredDomain, { host, addresses }: Destination) {
+  async #checkDns({ domain }: StoredDomain, { host, addresses }: Destination) {
     const { lookup } = this.#deps
     const name = domain.replace(/^\*/, 'longshore-check')
     const [found, own] = await Promise.all([lookup(name), host === null ? null : lookup(host)])
