@@ -41,7 +41,7 @@ it('domain-names adds a domain in ASCII that waits for its DNS, and lists it', a
   expect(list.json.domains).toContainEqual(json.domain)
 })
 
-it('domain-certificates says that no certificate is ordered where no certificate authority is configured', async () => {
+it('certificate-challenges says that no certificate is ordered where no certificate authority is configured', async () => {
   const { json } = await add({ domain: newName() })
   expect(json.message).toMatch(/orders no certificates, because LONGSHORE_ACME_EMAIL is not set: upload one/)
 })
