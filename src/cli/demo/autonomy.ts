@@ -1,28 +1,18 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { updateAppEnvVariables } from '../../contract/app-env-actions.ts'
 import { createAppEnv, getAppEnv } from '../../contract/app-envs.ts'
 import { getApproval, proposePlan } from '../../contract/approvals.ts'
 import { createApp } from '../../contract/apps.ts'
 import { type DemoAgent, startDemoAgent, ToolRefusal } from './agent.ts'
+import { commandOf, type DemoPerson, type Longshore } from './person.ts'
 import { expect, lookAround, newPlot, type Plot } from './scenes.ts'
 import type { Stage } from './stage.ts'
-
-const run = promisify(execFile)
-
-/** What the story needs to act as a person: the command of this installation. */
-interface DemoPerson {
-  entry: string
-  env: NodeJS.ProcessEnv
-}
 
 /** A read-only agent proposes, a person approves, it runs once, and the person undoes it. */
 export async function playAutonomy(stage: Stage, person: DemoPerson): Promise<void> {
   const plot = newPlot()
   await lookAround(stage, plot)
   await createShop(stage, plot)
-  const longshore = async (...words: string[]) =>
-    (await run(process.execPath, [person.entry, ...words], { env: person.env })).stdout.trim()
+  const longshore = commandOf(person)
   const reader = await readOnlyAgent(stage, person, longshore)
   try {
     await proposal(stage, plot, { reader, longshore })
@@ -45,8 +35,6 @@ async function createShop({ agent, step, created }: Stage, plot: Plot): Promise<
     return (await agent.call(getAppEnv, { appEnvId: plot.appEnvId })).cliEnvName
   })
 }
-
-type Longshore = (...words: string[]) => Promise<string>
 
 async function readOnlyAgent({ step }: Stage, person: DemoPerson, longshore: Longshore): Promise<DemoAgent> {
   let token = ''

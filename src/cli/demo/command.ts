@@ -12,6 +12,7 @@ import { playAutonomy } from './autonomy.ts'
 import { barChart } from './chart.ts'
 import { cleanUpDemo } from './cleanup.ts'
 import { type DemoCluster, demoCluster } from './cluster.ts'
+import { playRemediation } from './remediation.ts'
 import { DemoFailure, playStory } from './scenes.ts'
 import type { Stage } from './stage.ts'
 
@@ -36,8 +37,8 @@ export async function runDemo(
   }
 }
 
-/** A function that scales, or an agent whose change waits for a person. */
-const stories = ['function', 'autonomy'] as const
+/** A function that scales, an agent whose change waits for a person, or a broken version that is repaired by itself. */
+const stories = ['function', 'autonomy', 'remediation'] as const
 type Story = (typeof stories)[number]
 
 function storyOf(given: string = 'function'): Story {
@@ -131,6 +132,12 @@ async function play(
   }
   run.stage = stage
   if (setting.story === 'autonomy') return playAutonomy(stage, setting)
+  if (setting.story === 'remediation') {
+    for (const sentence of await playRemediation(stage, setting))
+      io.stdout.write(`\n  ${printable(sentence)}`)
+    io.stdout.write('\n')
+    return
+  }
   await playStory(stage)
   io.stdout.write('\n  containers over time\n')
   for (const row of barChart(stage.samples)) io.stdout.write(`  ${row}\n`)

@@ -89,7 +89,7 @@ export async function lookAround(stage: Stage, plot: Plot): Promise<void> {
   })
 }
 
-async function create({ agent, step, created }: Stage, plot: Plot): Promise<void> {
+export async function create({ agent, step, created }: Stage, plot: Plot): Promise<void> {
   let appId = ''
   await step('create-app', async () => {
     const input = { name: 'hello', accountId: plot.accountId, port: 8080, dockerPreset: 'FUNCTION' }
@@ -104,7 +104,7 @@ async function create({ agent, step, created }: Stage, plot: Plot): Promise<void
   })
 }
 
-async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void> {
+export async function deploy(stage: Stage, plot: Plot, sourceDir: string): Promise<void> {
   const { agent, step, signal } = stage
   const { appEnvId } = plot
   let uploadUrl = ''
@@ -262,6 +262,6 @@ async function reconfigure({ agent, step, signal }: Stage, { appEnvId, address }
   })
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

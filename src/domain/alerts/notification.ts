@@ -1,6 +1,7 @@
 import type { AlertState } from '../../contract/alerts.ts'
 import type { Finding } from '../../contract/diagnosis.ts'
 import { metricUnits } from '../../contract/metrics.ts'
+import { storyOf } from '../../contract/remediation-story.ts'
 import type { RemediationRun } from '../../contract/remediations.ts'
 import type { StoredAlert } from './alert.ts'
 
@@ -230,7 +231,7 @@ export function notificationTitle(notification: Notification): string {
 
 /** The condition and the current value, in one sentence. */
 export function notificationFacts(notification: Notification): string {
-  if (notification.remediation) return remediationFacts(notification.remediation)
+  if (notification.remediation) return storyOf(notification.remediation).join(' ')
   const { metric, unit, operator, threshold, value, aggregation, duration, event, flapping, endedBy } =
     notification
   const condition = `${metric} (${aggregation}) ${operator === 'gt' ? 'above' : 'below'} ${shown(threshold)} ${unit} for ${duration}.`
@@ -244,31 +245,6 @@ export function notificationFacts(notification: Notification): string {
       : []),
   ]
   return facts.join(' ')
-}
-
-/** Why, what it did, and the metric before and after. */
-function remediationFacts({ reason, trigger, steps, picture }: RemediationRun): string {
-  const did = steps.map(({ action, outcome }) => (outcome === 'done' ? action : `${action} (${outcome})`))
-  return [
-    `${trigger.name}, since ${trigger.startedAt}.`,
-    reason,
-    ...(did.length === 0 ? [] : [`Steps: ${did.join(', ')}.`]),
-    ...(picture
-      ? [`${picture.metric} before ${drawn(picture.before)}, after ${drawn(picture.after)} ${picture.unit}.`]
-      : []),
-  ].join(' ')
-}
-
-const bars = '▁▂▃▄▅▆▇█'
-const barsDrawn = 20
-
-/** A series as a line of bars with its last value. */
-function drawn(points: readonly (readonly number[])[]): string {
-  if (points.length === 0) return 'no data'
-  const values = points.slice(-barsDrawn).map(([, value = 0]) => value)
-  const most = Math.max(...values, Number.MIN_VALUE)
-  const line = values.map((value) => bars[Math.max(0, Math.round((value / most) * (bars.length - 1)))])
-  return `${line.join('')} ${shown(values.at(-1)!)}`
 }
 
 /** Delay before the next attempt: doubles from 5 s to 10 minutes, half of it random. */

@@ -159,9 +159,9 @@ function addInstallationCommands(program: CliCommand, cli: Cli, done: Done): voi
     .withoutJson()
     .summary('run a demo on a throw-away installation')
     .description(
-      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an agent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there (LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. On kubernetes it uses the regions file of LONGSHORE_CONFIG, or the cluster of KUBECONFIG, REGISTRY, INGRESS, DOMAIN and BUILDKIT_HOST. Everything is removed at the end. The story autonomy: a read-only agent proposes a change, a person approves it, it runs, and is undone.',
+      'Starts a throw-away installation on free ports, connects an MCP client to it over stdio, and acts as an agent with a function: create, deploy, call, load, scale to zero and back, reconfigure. Time runs faster there (LONGSHORE_CLOCK_SCALE, default 60). LONGSHORE_ENGINE chooses the engine. On kubernetes it uses the regions file of LONGSHORE_CONFIG, or the cluster of KUBECONFIG, REGISTRY, INGRESS, DOMAIN and BUILDKIT_HOST. Everything is removed at the end. The story autonomy: a read-only agent proposes a change, a person approves it, it runs, and is undone. The story remediation: a broken version is deployed, and a remediation puts the earlier one back.',
     )
-    .argument('[story]', 'function (the default) or autonomy')
+    .argument('[story]', 'function (the default), autonomy or remediation')
     .option('--engine <engine>', 'process, docker or kubernetes')
     .runs(cli, done, async ([story], { engine }) =>
       (await import('../../cli/demo/command.ts')).runDemo(cli.env, cli.io, {

@@ -86,19 +86,30 @@ describe('the whole scenario through a real MCP client', () => {
     )
   }
 
-  it('needs-approval: the story of autonomy plays in under 90 s, and nothing is left', async () => {
-    const startedMs = performance.now()
-    const demo = startDemo('process', 'autonomy')
-    const code = await demo.code
-    expect({ code, said: demo.said() }).toMatchObject({
-      code: 0,
-      said: expect.stringContaining('All checks passed'),
-    })
-    for (const step of ['refused: ', 'waits as apv_', 'a person saw the change', 'is gone again'])
-      expect(demo.said()).toContain(step)
-    expect(performance.now() - startedMs).toBeLessThan(90_000)
-    expectNothingLeft(demo.said())
-  }, 120_000)
+  const stories = {
+    autonomy: ['refused: ', 'waits as apv_', 'a person saw the change', 'is gone again'],
+    remediation: [
+      'the alert fires',
+      'without a person',
+      'verified by its own alert',
+      'Steps: rollback.',
+      '200 again',
+    ],
+  }
+  for (const [story, told] of Object.entries(stories)) {
+    it(`needs-approval: the story ${story} plays in under 90 s, and nothing is left`, async () => {
+      const startedMs = performance.now()
+      const demo = startDemo('process', story)
+      const code = await demo.code
+      expect({ code, said: demo.said() }).toMatchObject({
+        code: 0,
+        said: expect.stringContaining('All checks passed'),
+      })
+      for (const text of told) expect(demo.said()).toContain(text)
+      expect(performance.now() - startedMs).toBeLessThan(90_000)
+      expectNothingLeft(demo.said())
+    }, 120_000)
+  }
 
   it('Ctrl-C in the middle removes everything and exits with 130', async () => {
     const demo = startDemo('process')
