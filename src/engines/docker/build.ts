@@ -30,6 +30,7 @@ import {
 import { refuseOthersImages } from './cross-tenant-image-guard.ts'
 import { imageNamespace, imageTag, stageRepository } from './image-names.ts'
 import { buildContainerPrefix, label } from './names.ts'
+import { platformArgs } from './platform-args.ts'
 import { type BuildSecret, secretsTaken, withoutSecrets } from './secrets.ts'
 
 /** Memory limit of the RUN steps of one build, including their page cache. */
@@ -48,14 +49,16 @@ interface BuildOptions {
 }
 
 /**
- * Builds with the classic builder, which every engine with the Docker API has, and names the image after its content.
+ * Builds with the classic builder, and names the image after its content. BuildKit inside Docker limits neither the memory of
+ * a RUN step nor its network (docs/decisions/docker-builder.md).
  */
 export async function buildImage(
   options: BuildOptions,
-  spec: BuildSpec,
+  given: BuildSpec,
   onLog: (line: EngineLogLine) => void,
   signal: AbortSignal,
 ): Promise<BuiltImage> {
+  let spec = given
   const mask = createMask(spec.secretBuildArgs, shortestBuildSecret)
   const say = (message: string, stream: EngineLogLine['stream'] = 'stdout') => {
     onLog({ timestamp: timestamp(options.clock.wallMs()), stream, message: mask(message) })
@@ -66,6 +69,8 @@ export async function buildImage(
   let taken: BuildSecret[] = []
   try {
     const dockerfile = await readDockerfile(spec)
+    const own = await platformArgs(options.docker, dockerfile)
+    spec = { ...spec, buildArgs: { ...own, ...spec.buildArgs } }
     // Each reads all of the tenant's text, so yield to other work in between.
     for (const refuse of [refuseHereDocument, refuseRemoteAdd, refuseOthersImages]) {
       refuse(dockerfile, spec.buildArgs)

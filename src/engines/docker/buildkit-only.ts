@@ -19,11 +19,23 @@ export function refuseHereDocument(dockerfile: string): void {
  */
 export function explainBuildKit(error: unknown): unknown {
   if (!(error instanceof EngineFailure)) return error
-  const option = /^(.*?)(?: failed)?: the (--\S+) option requires BuildKit/s.exec(error.message)
-  if (!option) return error
-  return new EngineFailure(
-    error.reason,
-    `${option[1]}: the ${option[2]} option is one of BuildKit, and this platform builds with Docker’s classic builder. Leave it out; a secret of a build comes as an ARG from a variable of type BUILD.`,
-    { cause: error },
-  )
+  const { message } = error
+  const why = remedy(message)
+  return why === null ? error : new EngineFailure(error.reason, why, { cause: error })
+}
+
+function remedy(message: string): string | null {
+  const builder = 'this platform builds with Docker’s classic builder'
+  const option = /^(.*?)(?: failed)?: the (--\S+) option requires BuildKit/s.exec(message)
+  if (option) {
+    return `${option[1]}: the ${option[2]} option is one of BuildKit, and ${builder}. Leave it out; a secret of a build comes as an ARG from a variable of type BUILD.`
+  }
+  const flag = /line (\d+): Unknown flag: ([a-z]+)/.exec(message)
+  if (flag) {
+    return `Line ${flag[1]} of the Dockerfile: the option --${flag[2]} is unknown or one of BuildKit, and ${builder}. Leave it out.`
+  }
+  if (/failed to parse platform : ""/.test(message)) {
+    return `A FROM has an empty --platform: ${builder}, which knows BUILDPLATFORM and TARGETPLATFORM only after ARG. Put ARG BUILDPLATFORM before the first FROM, or leave --platform out.`
+  }
+  return null
 }

@@ -23,27 +23,22 @@ interface BuildContext {
 }
 
 /**
- * Streams the context as a tar without the paths in `.dockerignore`; the Dockerfile is always included. Links are
- * sent as links and never followed, so nothing outside the context gets in. Throws `no Dockerfile` or `bad archive`.
+ * Streams the context as a tar without the paths in `<Dockerfile>.dockerignore`, else `.dockerignore`; the Dockerfile is
+ * always included. Links are sent as links and never followed, so nothing outside the context gets in. Throws `no Dockerfile` or `bad archive`.
  */
 export async function openContext(spec: BuildSpec): Promise<BuildContext> {
   const contextDir = await contextFolder(spec)
   const own = spec.dockerfileContent === null ? null : generatedDockerfile(spec.dockerfileContent)
   const dockerfile = own?.name ?? (await sentDockerfile(contextDir, spec.dockerfilePath))
-  const dockerignore = await readDockerignore(contextDir)
+  const special = own ? null : await readDockerignore(contextDir, `${spec.dockerfilePath}.dockerignore`)
+  const dockerignore = special ?? (await readDockerignore(contextDir, '.dockerignore'))
   const filter = filterOf(dockerignore ?? '')
   const tar = pack()
-  const filled = own
-    ? fill(
-        tar,
-        contextDir,
-        filter,
-        new Map([
-          [own.name, own.text],
-          ['.dockerignore', hiding(own.name, dockerignore)],
-        ]),
-      )
-    : fill(tar, contextDir, withDockerfile(filter, dockerfile), new Map())
+  const texts = new Map<string, string>()
+  if (own) texts.set(own.name, own.text).set('.dockerignore', hiding(own.name, dockerignore))
+  // The classic builder reads no other list, and applies this one again.
+  else if (special !== null) texts.set('.dockerignore', special)
+  const filled = fill(tar, contextDir, own ? filter : withDockerfile(filter, dockerfile), texts)
   filled.catch((cause) => {
     tar.destroy(
       new EngineFailure('bad archive', 'The source could not be read as a build context.', { cause }),
@@ -68,15 +63,12 @@ async function readSentDockerfile(spec: BuildSpec): Promise<string> {
 }
 
 /** Null if there is none. A link is not read: its target could be outside the source and end up in the image. */
-async function readDockerignore(contextDir: string): Promise<string | null> {
-  const file = path.join(contextDir, '.dockerignore')
+async function readDockerignore(contextDir: string, name: string): Promise<string | null> {
+  const file = path.join(contextDir, name)
   const found = await lstat(file).catch(() => null)
   if (!found?.isFile()) return null
   if (found.size > longestText) {
-    throw new EngineFailure(
-      'build step',
-      `.dockerignore is longer than ${longestText / 1024} KiB; use wildcards.`,
-    )
+    throw new EngineFailure('build step', `${name} is longer than ${longestText / 1024} KiB; use wildcards.`)
   }
   return await readFile(file, 'utf8')
 }

@@ -56,6 +56,23 @@ describe('openContext', () => {
     expect([...entries.keys()].sort()).toEqual(['.dockerignore', 'Dockerfile', 'app', 'app/a.js'])
   })
 
+  it('leaves out what the list of the Dockerfile itself names, instead of the general one', async () => {
+    const { entries } = await packed(
+      {
+        'docker/web.Dockerfile': 'FROM scratch',
+        'docker/web.Dockerfile.dockerignore': 'secret.txt',
+        '.dockerignore': 'a.js',
+        'a.js': 'a',
+        'secret.txt': 's',
+      },
+      { dockerfilePath: 'docker/web.Dockerfile' },
+    )
+    expect(entries.has('secret.txt')).toBe(false)
+    expect(entries.get('a.js')).toBe('a')
+    // The classic builder leaves out what this one names.
+    expect(entries.get('.dockerignore')).toBe('secret.txt')
+  })
+
   it('sends links as links, so that nothing outside the context gets in', async () => {
     const { entries } = await packed(
       { Dockerfile: 'FROM scratch', 'outside.txt': 'x', 'in/Dockerfile': 'FROM scratch' },
@@ -206,6 +223,19 @@ describe('explainBuildKit', () => {
       /^Step 2\/3 "RUN --mount=type=cache,target=\/x make": the --mount option is one of BuildKit/,
     )
     expect(text).not.toContain('http')
+  })
+
+  it.each([
+    [
+      'dockerfile parse error line 2: Unknown flag: link',
+      /^Line 2 of the Dockerfile: the option --link .*Leave it out/,
+    ],
+    [
+      'Step 1/4 failed: failed to parse platform : "" is an invalid component',
+      /Put ARG BUILDPLATFORM before the first FROM/,
+    ],
+  ])('names the builder in: %s', (message, text) => {
+    expect(explained(message)).toMatch(text)
   })
 
   it('leaves other failures as they are', () => {

@@ -116,4 +116,16 @@ describe.skipIf(absent)('docker: a build and the network of the machine', () => 
       await fixture.docker.getImage(base).remove({ force: true })
     }
   })
+
+  it('a build knows the platform arguments that it declares, and leaves out what the list of its Dockerfile names', async () => {
+    const Dockerfile = `ARG BUILDPLATFORM
+FROM --platform=$BUILDPLATFORM ${fixture.baseImage}
+ARG TARGETARCH
+ARG TARGETPLATFORM
+COPY . /src
+RUN test "$TARGETPLATFORM" = "linux/$TARGETARCH" && test -n "$TARGETARCH" && test ! -e /src/secret.txt && test -e /src/kept.txt
+`
+    const lists = { 'Dockerfile.dockerignore': 'secret.txt', '.dockerignore': 'kept.txt' }
+    await fixture.build({ Dockerfile, ...lists, 'secret.txt': 's', 'kept.txt': 'k' })
+  })
 })
