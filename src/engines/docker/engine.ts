@@ -18,7 +18,8 @@ import {
   type RestoreSpec,
   type Usage,
 } from '../engine.ts'
-import { buildImage, removeBuiltImages, removeStages } from './build.ts'
+import { buildImage } from './build.ts'
+import { removeBuiltImages, removeStages } from './built-images.ts'
 import { engineError, openStream, orNull, requestInTime, statusOf } from './client.ts'
 import { DatabaseImages } from './database-availability.ts'
 import type { HostFirewall } from './host-firewall.ts'

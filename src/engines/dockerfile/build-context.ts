@@ -23,8 +23,8 @@ interface BuildContext {
 }
 
 /**
- * Streams the context as a tar without the paths in `<Dockerfile>.dockerignore`, else `.dockerignore`; the Dockerfile is
- * always included. Links are sent as links and never followed, so nothing outside the context gets in. Throws `no Dockerfile` or `bad archive`.
+ * Streams the context as a tar without the paths in `<Dockerfile>.dockerignore`, else `.dockerignore`. The Dockerfile is
+ * always included. Links are sent as links, never followed. Throws `no Dockerfile` or `bad archive`.
  */
 export async function openContext(spec: BuildSpec): Promise<BuildContext> {
   const contextDir = await contextFolder(spec)

@@ -35,7 +35,7 @@ export class ClusterEngine implements Engine {
   readonly kind = 'kubernetes'
   readonly volumes: VolumeCopies
   readonly #deps: ClusterEngineDeps
-  #facts: ClusterFacts = { hasKnative: true, hasPostgres: false, missing: [] }
+  #facts: ClusterFacts = { hasKnative: true, functionDomain: null, hasPostgres: false, missing: [] }
   #problem: AppError | null = null
 
   constructor(deps: ClusterEngineDeps) {
@@ -63,6 +63,12 @@ export class ClusterEngine implements Engine {
 
   get hasKnative(): boolean {
     return this.#facts.hasKnative
+  }
+
+  /** Where functions answer: what Knative serves, else what the regions file says. */
+  get functionDomain(): string | null {
+    const { functionDomain } = this.#deps.wants
+    return functionDomain === undefined ? null : (this.#facts.functionDomain ?? functionDomain)
   }
 
   /** CloudNativePG runs. */

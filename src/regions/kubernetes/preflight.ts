@@ -19,6 +19,8 @@ export interface PreflightOptions {
 
 export interface ClusterFacts {
   hasKnative: boolean
+  /** Below which Knative serves functions; null: it does not say. */
+  functionDomain: string | null
   /** CloudNativePG, which runs PostgreSQL. */
   hasPostgres: boolean
   /** Capabilities that the file requests, or that every region has, and that do not work here. */
@@ -29,16 +31,10 @@ export interface ClusterFacts {
 export async function preflight(client: ClusterClient, options: PreflightOptions): Promise<ClusterFacts> {
   const { functionDomain, ingressClass, gateway, tls, storageClass, prometheus, buildProblem } = options
   const hasKnative = await exists(client, 'apis/serving.knative.dev/v1')
+  const servedDomain = hasKnative && functionDomain !== undefined ? await knativeDomain(client) : null
   const hasPostgres = await exists(client, 'apis/postgresql.cnpg.io/v1')
   const checks: [MissingCapability['capability'], Promise<string | null>][] = [
-    [
-      'functions',
-      Promise.resolve(
-        functionDomain === undefined || hasKnative
-          ? null
-          : 'The cluster has no Knative Serving (F5). Install it, or remove functionDomain of the region.',
-      ),
-    ],
+    ['functions', Promise.resolve(functionProblem(functionDomain, hasKnative, servedDomain))],
     ['apps', classProblem(client, 'ingressclasses', ingressClass)],
     ['apps', gatewayProblem(client, gateway)],
     ['apps', issuerProblem(client, tls)],
@@ -61,7 +57,28 @@ export async function preflight(client: ClusterClient, options: PreflightOptions
       return reason === null ? [] : [{ capability, reason }]
     }),
   )
-  return { hasKnative, hasPostgres, missing: missing.flat() }
+  return { hasKnative, functionDomain: servedDomain, hasPostgres, missing: missing.flat() }
+}
+
+function functionProblem(
+  wanted: string | undefined,
+  hasKnative: boolean,
+  served: string | null,
+): string | null {
+  if (wanted === undefined) return null
+  if (!hasKnative)
+    return 'The cluster has no Knative Serving (F5). Install it, or remove functionDomain of the region.'
+  if (served === null || served === wanted) return null
+  return `Knative serves functions below ${served}, and functionDomain of the region is ${wanted}. Correct functionDomain, or the ConfigMap config-domain of the namespace knative-serving.`
+}
+
+/** The domain of Knative that has no selector, which is that of functions; its default without one. Null: unreadable. */
+async function knativeDomain(client: ClusterClient): Promise<string | null> {
+  const path = 'api/v1/namespaces/knative-serving/configmaps/config-domain'
+  const found = await client.read<{ data?: Record<string, string> }>(path).catch(() => null)
+  if (!found) return null
+  const domains = Object.entries(found.data ?? {}).filter(([name]) => name !== '_example')
+  return domains.find(([, selector]) => selector.trim() === '')?.[0] ?? 'svc.cluster.local'
 }
 
 /** True also for an object that may not be read: it may well exist. */

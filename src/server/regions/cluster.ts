@@ -26,7 +26,7 @@ export async function openClusterRegion(
   setting: ClusterSetting,
   { installationId, clock, log }: ClusterRegionOptions,
 ): Promise<PlatformRegion> {
-  const { name: region, appDomain, functionDomain, publicPort, namespacePrefix, podSecurity } = setting
+  const { name: region, appDomain, publicPort, namespacePrefix, podSecurity } = setting
   const client = new ClusterClient(setting)
   const newCache = () =>
     new ClusterCache({ clock, installationId, namespacePrefix, server: () => client.config })
@@ -55,7 +55,9 @@ export async function openClusterRegion(
     ...{ region, name: `${region} (kubernetes)`, engine },
     addresses: {
       appDomain,
-      functionDomain: functionDomain ?? null,
+      get functionDomain() {
+        return engine.functionDomain
+      },
       namespacePrefix,
       port: publicPort,
     },
