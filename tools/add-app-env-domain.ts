@@ -6,6 +6,8 @@ export default defineTool({
   operation: addAppEnvDomain,
   group: 'domains',
   title: 'Add domain',
+  description:
+    'Points a custom domain (your own hostname) at an environment, to make it reachable there; its certificate is ordered once the DNS leads here.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   // A private key does not belong in a conversation.
   peopleInputs: ['certificate'],

@@ -6,8 +6,9 @@ export default defineTool({
   operation: applyAppEnvChanges,
   group: 'deploys',
   title: 'Apply pending changes',
-  description: 'Applies pending changes (builds, deploys or scales) and waits until done.',
+  description: 'Puts pending (saved) changes live, activates them; waits until they take effect.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  referredInputs: { includeChangesOf: '' },
   checks: [environmentAccessible],
   waits: true,
 })

@@ -7,7 +7,8 @@ export default defineTool({
   operation: cancelDeployment,
   group: 'deploys',
   title: 'Cancel deployment',
-  description: 'Cancels the deployment or build that is under way; the version before keeps serving.',
+  description:
+    'Cancels (aborts, stops, calls off) the deployment, release, rollout or build that is under way; the version before keeps serving.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   referredInputs: { contentId: '' },
   checks: [environmentAccessible],

@@ -6,7 +6,8 @@ export default defineTool({
   operation: cancelJobRun,
   group: 'jobs',
   title: 'Cancel job run',
-  description: 'Cancels a job run: stops its container, without further attempts.',
+  description:
+    'Cancels (aborts, stops, kills) a job run (batch, execution) that is still running: ends its container, without further attempts.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: runEffect,
   point: ({ jobRun }) => `Run ${jobRun.jobRunId} is ${jobRun.status}.`,

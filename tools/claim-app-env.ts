@@ -7,7 +7,7 @@ export default defineTool({
   group: 'autonomy',
   title: 'Claim environment',
   description:
-    'Claims an environment for a time, at most an hour: the writes of other agents get 409. Claiming again extends it.',
+    'Claims (reserves, locks) an environment while you work on it, at most an hour, so that no other agent interferes: its writes get 409. Claiming again extends it.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   checks: [environmentAccessible],
   namesEnvironment: true,

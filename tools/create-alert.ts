@@ -7,7 +7,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Create alert',
   description:
-    'Creates an alert (admin): metric above (gt) or below (lt) threshold for duration; latency in s, memory in MB. Functions: ingress_ (F9).',
+    'Sets up monitoring (admin): an alarm notifies or warns when a metric is above (gt) or below (lt) threshold; latency in s, memory in MB. Functions: ingress_.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: { operator: '', duration: '1m to 1h', aggregation: '', queryRange: '' },
   checks: [metricCollected],

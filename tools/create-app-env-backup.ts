@@ -6,6 +6,6 @@ export default defineTool({
   group: 'databases',
   title: 'Create backup',
   description:
-    'Backs up a PostgreSQL, MySQL or Redis database, or a volume; list-app-env-backups shows the status.',
+    'Backs up a PostgreSQL, MySQL or Redis database, or a volume, now: saves a copy (snapshot, dump) of the data. list-app-env-backups shows the status.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
 })

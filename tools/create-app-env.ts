@@ -5,14 +5,13 @@ export default defineTool({
   operation: createAppEnv,
   group: 'apps',
   title: 'Create environment',
-  description:
-    'Creates an environment of an app; a wrong region is answered with all. It runs after the first deployment.',
+  description: 'Creates (sets up) an environment of an app, as staging or preview, or a database, cache.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: {
     region: '',
     envVars: 'As set of update-app-env-variables',
-    functionConfig: 'As update-function-config',
-    jobConfig: 'As update-job-config',
+    functionConfig: '',
+    jobConfig: '',
   },
   namesEnvironment: true,
   point: (_answer, _input, envName) =>

@@ -6,8 +6,8 @@ export default defineTool({
   group: 'apps',
   title: 'Create app',
   description:
-    'Creates an app; then create-app-env. dockerPreset: FUNCTION scales to zero, JOB runs a job, CUSTOM builds a Dockerfile.',
+    'Creates (registers) an app: a new project, service. dockerPreset: FUNCTION scales to zero, CUSTOM builds a Dockerfile. Then create-app-env.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  referredInputs: { jobConfig: 'As update-job-config', healthCheck: 'As create-app-env' },
+  referredInputs: { jobConfig: '', healthCheck: 'As create-app-env' },
   point: ({ appId }) => `App ${appId} is created. It has no environment yet; create one with create-app-env.`,
 })

@@ -5,8 +5,7 @@ export default defineTool({
   operation: createContactPoint,
   group: 'alerts',
   title: 'Create contact point',
-  description:
-    'Creates a contact point (admin): chat webhookUrl; incident integrationKey; webhook url; email addresses.',
+  description: 'Adds where alerts go (admin): chat (Slack), incident (PagerDuty), webhook, email address.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: { type: '' },
   // Only people see it: the agent needs no signature.

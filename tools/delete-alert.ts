@@ -6,7 +6,8 @@ export default defineTool({
   operation: deleteAlert,
   group: 'alerts',
   title: 'Delete alert',
-  description: 'Deletes an alert with its history (admin). confirm: its exact name.',
+  description:
+    'Deletes (removes) an alert, alarm or warning with its history, when it is no longer needed (admin). confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: alertEffects,
 })

@@ -6,7 +6,8 @@ export default defineTool({
   operation: deleteAppEnvBackup,
   group: 'databases',
   title: 'Delete backup',
-  description: 'Deletes a backup and its file (admin). confirm: its backupId.',
+  description:
+    'Deletes (removes, throws away) an old backup (snapshot, dump) and its file to save space (admin). confirm: its backupId.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: backupEffects,
 })

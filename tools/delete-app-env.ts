@@ -8,7 +8,7 @@ export default defineTool({
   group: 'apps',
   title: 'Delete environment',
   description:
-    'Permanently deletes an environment with its volumes, uploads, logs and alerts. confirm: its cliEnvName.',
+    'Permanently deletes (removes, destroys, tears down) an environment or database that is not needed any more, with its volumes, uploads, logs and alerts. confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   checks: [environmentAccessible],
   destroys: environmentEffects,

@@ -6,7 +6,8 @@ export default defineTool({
   operation: deleteApp,
   group: 'apps',
   title: 'Delete app',
-  description: 'Deletes an app without environments. confirm: its exact name.',
+  description:
+    'Deletes (gets rid of) an app, a project, that has no environments left. confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: appEffects,
 })

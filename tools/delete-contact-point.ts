@@ -6,7 +6,8 @@ export default defineTool({
   operation: deleteContactPoint,
   group: 'alerts',
   title: 'Delete contact point',
-  description: 'Deletes a contact point (admin). Refused while alerts use it (X2). confirm: its exact name.',
+  description:
+    'Deletes (removes) a contact point (admin): a receiver, channel, address or destination of alerts. Refused while alerts use it (X2). confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: contactPointEffects,
 })

@@ -6,7 +6,7 @@ export default defineTool({
   operation: deployAppEnvImage,
   group: 'deploys',
   title: 'Deploy image',
-  description: 'Deploys an image and waits until it serves or fails. For functions, and apps with useImage.',
+  description: 'Deploys a Docker image (container, tag): puts a new release live. Apps need useImage.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   referredInputs: { includeChangesOf: '' },
   checks: [environmentAccessible],

@@ -8,7 +8,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Diagnose environment',
   description:
-    'Says why an environment does not work: causes, evidence and the call that fixes each. Call it first.',
+    'Finds why an app is down, slow, crashing or failed: the cause (problem), and the call that fixes it. To troubleshoot, call it first.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ appEnvId, healthy, findings, checked }, { envName = appEnvId }) => {

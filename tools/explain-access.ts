@@ -7,6 +7,8 @@ export default defineTool({
   operation: explainAccess,
   group: 'access',
   title: 'Explain access',
+  description:
+    'Explains who can see (reach) or do what on an environment, or why a member is not allowed, and by which rule. Without Manage Members: only the caller.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ members }) =>

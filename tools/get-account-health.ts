@@ -6,7 +6,8 @@ export default defineTool({
   operation: getAccountHealth,
   group: 'apps',
   title: 'Account health',
-  description: 'Says what is wrong in an account: counts, and the ten worst environments with causes.',
+  description:
+    'Overview: is everything right? What is wrong or broken, which environments have problems, and causes.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ healthy, environments, alerts, worst }) => {
     const { total, critical, warning } = environments

@@ -5,7 +5,8 @@ export default defineTool({
   operation: getAlert,
   group: 'alerts',
   title: 'Read alert',
-  description: 'Reads one alert: state, current value, history and notifications.',
+  description:
+    'Shows the details of one alert (alarm): threshold, state, current value, history of when it fired, notifications.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ alertId, enabled, lastKnownState, currentValue, unit }) =>
     `Alert ${alertId} is ${enabled ? '' : 'paused; at the last evaluation it was '}${lastKnownState}${currentValue === null ? ', without samples' : `; the value is ${rounded(currentValue)} ${unit}`}.`,

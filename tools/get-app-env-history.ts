@@ -7,7 +7,7 @@ export default defineTool({
   operation: getAppEnvHistory,
   group: 'deploys',
   title: 'Environment history',
-  description: 'Lists deployments, starts, stops and changes, newest first.',
+  description: 'Lists past deployments (deploys, releases, versions), starts, stops and changes.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   defaults: { limit: 10 },

@@ -6,7 +6,8 @@ export default defineTool({
   operation: getAppEnvMetricsSeries,
   group: 'metrics',
   title: 'Metric over time',
-  description: 'Reads one metric over time, up to seven days back (mean, min, max, last).',
+  description:
+    'Shows one metric over time, as for a graph (chart, plot, trend): how CPU, memory, requests or latency developed in the last hours, day or week (mean, min, max, last).',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { metric: 'As create-alert' },
   checks: [environmentNamed],

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'metrics',
   title: 'Metrics now',
   description:
-    'Reads current CPU, memory, containers, request rates, errors and latencies. For functions, resources is null (F9).',
+    'Shows the current load right now: CPU, memory consumption, containers, requests per second (traffic), error rate and latency (response time). For functions, resources is null (F9).',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ resources, containers, ingress }) => {

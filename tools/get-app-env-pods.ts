@@ -6,7 +6,7 @@ export default defineTool({
   operation: getAppEnvPods,
   group: 'logs',
   title: 'List containers',
-  description: 'Lists containers with state, restarts and last exit; of functions also ended ones (F10).',
+  description: 'Lists which containers (pods, instances, replicas) are running: restarts, last exit.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ pods }) =>

@@ -7,7 +7,8 @@ export default defineTool({
   operation: getAppEnvStatus,
   group: 'deploys',
   title: 'Environment status',
-  description: 'Reads state, health, version, addresses and newest deployment of an environment.',
+  description:
+    'Is it up? State, health, serving version, URL, whether the newest deployment (rollout) is done.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: statusSentence,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'metrics',
   title: 'Billed usage',
   description:
-    'Reads billed usage: container and zCloud seconds by hour (functions at triple rate), and disk above the included amount.',
+    'Shows billed usage, what an environment costs this month (bill, price): container and zCloud hours (functions at triple rate), and disk above the included amount.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ containerSeconds, billedZCloudSeconds, rateMultiplier, overageDiskMb }) =>

@@ -6,7 +6,8 @@ export default defineTool({
   operation: getAppEnv,
   group: 'apps',
   title: 'Read environment',
-  description: 'Reads an environment: settings, variables (secrets masked), hosts, pending changes.',
+  description:
+    'Shows settings (configuration) of an environment: variables (secrets masked), size, branch, pending changes.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   secretInputs: ['decrypt'],

@@ -5,7 +5,8 @@ export default defineTool({
   operation: getApp,
   group: 'apps',
   title: 'Read app',
-  description: 'Reads one app: preset, port, source and image settings.',
+  description:
+    'Shows the details of one app (project): preset, port it listens on, Git repository, source and image.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: (app) => `${app.appId} is an app with preset ${app.dockerPreset}.`,
 })

@@ -6,7 +6,7 @@ export default defineTool({
   operation: getApproval,
   group: 'access',
   title: 'Read approval',
-  description: 'Reads an approval: status, decisions, results. waitSeconds waits for the decision.',
+  description: 'Was a request approved or denied? Shows the decision and results.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { waitSeconds: '' },
   point: (approval) => approvalSentence(approval),

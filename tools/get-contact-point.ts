@@ -5,7 +5,8 @@ export default defineTool({
   operation: getContactPoint,
   group: 'alerts',
   title: 'Read contact point',
-  description: 'Reads one contact point, without its address and secrets.',
+  description:
+    'Shows one contact point (receiver, destination, channel of alerts) and its configuration, without its address and secrets.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   secretInputs: ['showSecrets'],
   point: ({ contactPointId, type }) => `${contactPointId} is a contact point of type ${type}.`,

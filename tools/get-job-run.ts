@@ -6,7 +6,7 @@ export default defineTool({
   group: 'jobs',
   title: 'Read job run',
   description:
-    'Reads one job run: status, attempt, exit code, reason, snapshot. For output: get-logs with appEnvId and jobRunId.',
+    'Shows the result (outcome) of one job run: did it finish, succeed or fail; attempt, exit code, reason. For output: get-logs with appEnvId and jobRunId.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ jobRun }) =>
     `Run ${jobRun.jobRunId} is ${jobRun.status}${jobRun.exitCode === null ? '' : `, exit code ${jobRun.exitCode}`}.`,

@@ -10,7 +10,7 @@ export default defineTool({
   operation: getLogs,
   group: 'logs',
   title: 'Read logs',
-  description: 'Reads runtime, build, job or request logs, newest last; cursor reads older lines.',
+  description: 'Shows logs: what an app, build or job prints; output, errors, requests.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { stream: '' },
   checks: [environmentOfRunNamed, environmentNamed],

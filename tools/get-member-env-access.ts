@@ -6,6 +6,8 @@ export default defineTool({
   operation: getMemberEnvAccess,
   group: 'access',
   title: 'Read environment access',
+  description:
+    'Shows which environments a member may see or access: the list, if restricted. Needs Manage Members.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ access, allowedAppEnvIds, enabled }) =>
     `${access === 'full' ? 'Full access' : counted(allowedAppEnvIds.length, 'environment')}${enabled ? '' : '; not enforced: the account has per-environment access off'}.`,

@@ -6,7 +6,7 @@ export default defineTool({
   group: 'autonomy',
   title: 'Read policy',
   description:
-    'Reads the rules, freezes and budgets of an account: what agents may do, what a person must agree to.',
+    'Shows the policy of an account: rules, limits, freezes and budgets, what agents may do, what is forbidden, what a person must agree to.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ mode, rules, freezes, budgets }) =>
     `The policy is in mode ${mode}: ${rules.length} rules, ${freezes.length} freezes, ${budgets.length} budgets.`,

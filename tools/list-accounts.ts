@@ -6,7 +6,7 @@ export default defineTool({
   operation: listAccounts,
   group: 'apps',
   title: 'List accounts',
-  description: "Lists the caller's accounts with permissions and limits. Start here.",
+  description: 'Lists your accounts (organizations): ids, permissions, limits. Start here.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ accounts }) =>
     `${counted(accounts.length, 'account')}: ${accounts.map((account) => account.accountId).join(', ')}.`,

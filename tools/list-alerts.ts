@@ -8,7 +8,7 @@ export default defineTool({
   title: 'List alerts',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { state: '' },
-  description: 'Lists alerts with their states, firing ones first: of an environment or account.',
+  description: 'Lists alerts (alarms, monitors) and their states, firing first.',
   defaults: { limit: 20 },
   point: ({ alerts, pagination }) => {
     const { offset = 0, total = alerts.length } = pagination ?? {}

@@ -6,6 +6,8 @@ export default defineTool({
   operation: listAppEnvBackups,
   group: 'databases',
   title: 'List backups',
+  description:
+    'Lists the backups (snapshots, dumps, restore points) of an account and when they were taken, also of deleted environments, and the last 20 restores.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ backups, restores }) =>
     `${counted(backups.length, 'backup')}${newest(backups)}; ${counted(restores.length, 'restore')}${newest(restores)}.`,

@@ -6,6 +6,8 @@ export default defineTool({
   operation: listAppEnvDomains,
   group: 'domains',
   title: 'List domains',
+  description:
+    'Lists the custom domains (hostnames) of an environment: where they point, DNS, whether TLS certificates are valid and when they expire, problems.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   namesEnvironment: true,
   point: ({ domains }, _input, envName) => {

@@ -7,7 +7,7 @@ export default defineTool({
   operation: listAppEnvs,
   group: 'apps',
   title: 'List environments',
-  description: 'Lists visible environments of an account or app, with status and version.',
+  description: 'Lists environments and databases: what is deployed or running, with id, status, version.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { status: '' },
   checks: [accountOrAppNamed],

@@ -5,6 +5,7 @@ export default defineTool({
   operation: listApprovals,
   group: 'access',
   title: 'List approvals',
+  description: 'Lists requests for approval: waiting (queue) and decided.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { status: '' },
   defaults: { limit: 5 },

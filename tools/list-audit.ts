@@ -7,6 +7,8 @@ export default defineTool({
   operation: listAudit,
   group: 'access',
   title: 'List audit',
+  description:
+    'Lists the audit trail (history) of actions, newest first: who changed, deleted or did what, also agents; origin and changed paths (secrets masked). Admin.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   defaults: { limit: 8 },
   shorten: (answer) => ({ ...answer, entries: answer.entries.map(shortEntry) }),

@@ -6,7 +6,7 @@ export default defineTool({
   operation: listContactPoints,
   group: 'alerts',
   title: 'List contact points',
-  description: 'Lists where the alerts of an account send notifications.',
+  description: 'Lists where alerts go: notification channels, who is notified.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ contactPoints }) => `${counted(contactPoints.length, 'contact point')}.`,
 })

@@ -6,6 +6,8 @@ export default defineTool({
   operation: listDatabasePresets,
   group: 'databases',
   title: 'List database presets',
+  description:
+    'Lists which managed databases can be created here (PostgreSQL, MySQL, MongoDB, Redis, CouchDB, RabbitMQ, ClickHouse): available versions, replicas, limits.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ presets }) => {
     const here = presets.filter((preset) => preset.available).map((preset) => preset.dockerPreset)

@@ -7,7 +7,8 @@ export default defineTool({
   operation: listJobRuns,
   group: 'jobs',
   title: 'List job runs',
-  description: 'Lists runs of a job with status and exit code, newest first.',
+  description:
+    'Lists past runs (executions) of a job with status and exit code, newest first: which ran, succeeded or failed, and how often.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   defaults: { limit: 5 },

@@ -6,7 +6,7 @@ export default defineTool({
   operation: listMembers,
   group: 'access',
   title: 'List members',
-  description: 'Lists members with permissions and environment access. Needs Manage Members.',
+  description: 'Lists people (team, users) of an account and permissions. Needs Manage Members.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ members }) => `${counted(members.length, 'member')}.`,
 })

@@ -6,7 +6,7 @@ export default defineTool({
   operation: notifyCodeUpload,
   group: 'deploys',
   title: 'Build and deploy source',
-  description: 'Builds and deploys the uploaded archive; waits until it serves or fails, with the log.',
+  description: 'Builds and deploys uploaded code (archive, tarball).',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   referredInputs: { includeChangesOf: '' },
   checks: [environmentAccessible],

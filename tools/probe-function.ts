@@ -7,7 +7,7 @@ export default defineTool({
   group: 'functions',
   title: 'Probe function',
   description:
-    'Sends real GET requests to a function for at most 20 s. Measures cold start, scaling, refusals and latency; proposes containerConcurrency and minScale.',
+    'Tries out (tests) whether and how a function answers: sends real GET requests for at most 20 s. Measures cold start, scaling, refusals and latency; proposes containerConcurrency and minScale.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   checks: [isAFunction],
   point: ({ coldStartSeconds, levels, mostContainers, proposal }) => {

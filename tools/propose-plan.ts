@@ -6,7 +6,7 @@ export default defineTool({
   group: 'access',
   title: 'Propose plan',
   description:
-    'Proposes writes, also ones you may not do, as one plan that a person approves. A step: operation id and input.',
+    'Asks a person to approve writes (steps: operation id, input) together, also ones you may not do.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   point: ({ approvalId, url, steps }) =>
     `${approvalId} with ${steps.length} steps waits for a person at ${url}. get-approval with waitSeconds waits for the decision.`,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Redeploy or roll back',
   description:
-    'Rolls back to an earlier version with its settings (or settings: saved), or deploys the last good one again; waits until it serves.',
+    'Rolls back to an earlier (previous, last good) version of a broken release, with its settings, or deploys the same again.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   peopleInputs: ['rolloutId'],
   referredInputs: { includeChangesOf: '', settings: '' },

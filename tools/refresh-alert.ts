@@ -6,6 +6,8 @@ export default defineTool({
   operation: refreshAlert,
   group: 'alerts',
   title: 'Evaluate alert now',
+  description:
+    'Checks an alert (alarm) again now: reevaluates it and returns its updated state, such as still firing.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   checks: [warnPaused],
   point: ({ state, previousState }) =>

@@ -6,7 +6,8 @@ export default defineTool({
   operation: releaseAppEnv,
   group: 'autonomy',
   title: 'Release environment',
-  description: 'Ends a claim of claim-app-env, so that other agents can work on the environment.',
+  description:
+    'Ends (gives up) a claim, reservation or lock of claim-app-env when you are done: unlocks the environment, so that other agents can work on it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentAccessible],
   namesEnvironment: true,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'domains',
   title: 'Remove domain',
   description:
-    'Stops serving an environment under a domain, and deletes its certificate. confirm: the domain.',
+    'Removes a custom domain, takes it off: the environment no longer answers there; deletes its certificate. confirm: the domain.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: domainEffects,
 })

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'deploys',
   title: 'Request upload address',
   description:
-    'Deploys source: PUT the .tgz to uploadUrl (no token, 15 minutes), then notify-code-upload with storageKey.',
+    'Gets an upload link for local source code, without Git: PUT the .tgz to uploadUrl, then notify-code-upload.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: { fileExtension: '' },
   checks: [environmentAccessible],

@@ -6,6 +6,8 @@ export default defineTool({
   operation: requestSecret,
   group: 'apps',
   title: 'Request secret',
+  description:
+    'Makes a one-time link on which a person types in (enters) a secret variable safely, such as a password or API key, so that the chat never shows it.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   checks: [environmentAccessible],
   point: ({ url }, { variable }) =>

@@ -6,7 +6,8 @@ export default defineTool({
   operation: restartAppEnv,
   group: 'apps',
   title: 'Restart environment',
-  description: 'Replaces the running containers without downtime and waits until the new ones serve.',
+  description:
+    'Restarts (reboots, bounces) an environment, as when it hangs, like turning it off and on again but without downtime: replaces the containers and waits until the new ones serve.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   checks: [environmentAccessible],
   waits: true,

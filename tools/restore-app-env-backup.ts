@@ -7,7 +7,8 @@ export default defineTool({
   operation: restoreAppEnvBackup,
   group: 'databases',
   title: 'Restore backup',
-  description: 'Replaces ALL data of a database or volume with a backup. confirm: its cliEnvName.',
+  description:
+    'Restores a backup (snapshot, dump) to recover lost data or bring back an earlier state: replaces ALL data of a database or volume. confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   checks: [environmentAccessible],
   destroys: dataEffects,

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'databases',
   title: 'Rotate database password',
   description:
-    'Gives a PostgreSQL, MySQL or Redis database a new password, which no answer shows (admin). confirm: its cliEnvName.',
+    'Changes (replaces) the password (credentials) of a PostgreSQL, MySQL or Redis database with a new one, as after a leak; no answer shows it (admin). confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   destroys: passwordEffects,
 })

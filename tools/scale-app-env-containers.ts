@@ -6,7 +6,8 @@ export default defineTool({
   operation: scaleAppEnvContainers,
   group: 'apps',
   title: 'Scale containers',
-  description: 'Sets the number of containers of an app or database; functions: update-function-config (F8).',
+  description:
+    'Sets how many containers (instances, replicas, servers) run: scale up or down. Not for functions.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   checks: [isScalable],
 })

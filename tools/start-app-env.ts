@@ -6,7 +6,7 @@ export default defineTool({
   operation: startAppEnv,
   group: 'apps',
   title: 'Start environment',
-  description: 'Starts a stopped environment and waits until it serves.',
+  description: 'Starts a stopped environment: turns on, brings back online.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
   checks: [environmentAccessible],
   waits: true,

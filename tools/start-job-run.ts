@@ -7,7 +7,7 @@ export default defineTool({
   group: 'jobs',
   title: 'Start job run',
   description:
-    'Runs a job once and waits for its end; fields sent here apply to this run only. With wait false, poll get-job-run.',
+    'Runs (executes, kicks off) a job, such as a script, batch or migration, once and waits for its end; fields sent here, such as arguments, apply to this run only. With wait false, poll get-job-run.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   checks: [isAJob],
   waits: 'job-run',

@@ -7,7 +7,7 @@ export default defineTool({
   operation: stopAppEnv,
   group: 'apps',
   title: 'Stop environment',
-  description: 'Stops all containers of an environment. Settings and data stay.',
+  description: 'Stops an environment: shuts down, turns off, pauses, takes offline.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   checks: [environmentAccessible],
   destroys: serviceEffect,

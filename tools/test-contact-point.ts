@@ -5,7 +5,8 @@ export default defineTool({
   operation: testContactPoint,
   group: 'alerts',
   title: 'Test contact point',
-  description: 'Sends a test notification to a contact point (admin) and reports the result.',
+  description:
+    'Sends a test message (notification) to a contact point, such as Slack, e-mail or a webhook (admin), and reports whether it works and arrives.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   point: ({ delivered, attempts }) => {
     if (delivered) return 'The test notification arrived.'

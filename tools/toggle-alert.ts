@@ -5,7 +5,8 @@ export default defineTool({
   operation: toggleAlert,
   group: 'alerts',
   title: 'Pause or resume alert',
-  description: 'Pauses or resumes evaluation and notifications of an alert (admin).',
+  description:
+    'Pauses (mutes, silences, switches off) an alert or alarm, as during maintenance, or turns it back on: evaluation and notifications (admin).',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   point: ({ message }) => message,
 })

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'access',
   title: 'Undo a change',
   description:
-    "Restores the fields that one entry of list-audit changed. Not for deploys, deletes or fields changed since. confirm: its object's name.",
+    "Undoes (reverts, takes back) a change that was a mistake: puts the fields that one entry of list-audit changed back as they were. Not for deploys, deletes or fields changed since. confirm: its object's name.",
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   destroys: changeEffects,
 })

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'access',
   title: 'Switch member access',
   description:
-    'Turns per-environment access on (enforces the lists of update-member-env-access) or off (all members get FULL access; confirm: the account name).',
+    'Switches restricted access of members to environments on for the whole account (enforces the lists of update-member-env-access) or off (all members get FULL access; confirm: the account name).',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   // Only people change the name and the limits, which affect cost.
   peopleInputs: ['name', 'settings', ...settingNames.filter((name) => name !== 'memberEnvAccessEnabled')],

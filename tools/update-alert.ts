@@ -5,8 +5,7 @@ export default defineTool({
   operation: updateAlert,
   group: 'alerts',
   title: 'Update alert',
-  description:
-    'Changes an alert (admin). Fields as in create-alert; omitted ones stay. enabled false pauses it.',
+  description: 'Changes an alert (admin): threshold, duration it waits, channels; enabled false pauses it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { metric: '', operator: '', duration: '', aggregation: '', queryRange: '' },
   point: ({ message }) => message,

@@ -6,7 +6,7 @@ export default defineTool({
   operation: updateAppEnvAutoscaling,
   group: 'apps',
   title: 'Configure autoscaling',
-  description: 'Sets CPU and memory autoscaling of an app; functions: update-function-config (F8).',
+  description: 'Scales an app automatically: adds instances with CPU or memory load. Not for functions.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   checks: [isScalable],
 })

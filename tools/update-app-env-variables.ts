@@ -8,7 +8,7 @@ export default defineTool({
   group: 'apps',
   title: 'Set variables',
   description:
-    'Sets or unsets some variables; others stay. from: of another environment, or url, host, port, user, password, name of a database. Pending until apply-app-env-changes.',
+    'Sets or removes some environment variables (API keys); from: of another environment, or url, host, port, user, password, name of a database. Pending until apply-app-env-changes.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   checks: [environmentAccessible],
   destroys: unsetVariableEffects,

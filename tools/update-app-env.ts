@@ -9,14 +9,14 @@ export default defineTool({
   group: 'apps',
   title: 'Update environment',
   description:
-    'Changes an environment; all but name, containers and region is pending until apply-app-env-changes. envVars REPLACES all; for some: update-app-env-variables.',
+    'Changes size (zClouds: more memory, CPU), disk, branch, labels, protection, health check, renames, or moves to another region; mostly pending until apply-app-env-changes. envVars REPLACES all.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   referredInputs: {
     zClouds: '',
     disk: '',
     envVars: 'As set of update-app-env-variables',
-    functionConfig: 'As update-function-config',
-    jobConfig: 'As update-job-config',
+    functionConfig: '',
+    jobConfig: '',
     healthCheck: 'As create-app-env',
     databaseSettings: 'As create-app-env',
   },

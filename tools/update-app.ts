@@ -5,7 +5,7 @@ export default defineTool({
   operation: updateApp,
   group: 'apps',
   title: 'Update app',
-  description: 'Changes preset, port, image or Dockerfile of an app; redeploy-app-env applies it.',
+  description: 'Changes name, port, image, preset or Dockerfile of an app; redeploy-app-env applies it.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { dockerPreset: 'As create-app' },
   point: ({ message }) => message,

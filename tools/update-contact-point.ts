@@ -6,7 +6,7 @@ export default defineTool({
   group: 'alerts',
   title: 'Update contact point',
   description:
-    'Changes name or config of a contact point (admin). Omitted keys keep their values; a new url requires the password again.',
+    'Changes (renames) a contact point, a notification channel or receiver (admin): its name, Slack webhook or e-mail addresses. Omitted keys keep their values; a new url requires the password again.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   point: ({ message }) => message,
 })

@@ -15,7 +15,8 @@ export default defineTool({
   operation: updateFunctionConfig,
   group: 'functions',
   title: 'Configure function',
-  description: 'Changes scaling and timeouts of a function (E3); pending, unless applyImmediately.',
+  description:
+    'Changes scaling and timeouts of a function: warm (no cold starts) or idle to zero, requests at once. Pending, unless applyImmediately.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   referredInputs: { idleTimeoutSeconds: '', containerConcurrency: '0: no limit' },
   checks: [isAFunction, functionLimits],

@@ -7,7 +7,7 @@ export default defineTool({
   group: 'jobs',
   title: 'Configure job',
   description:
-    'Changes job settings. Omitted fields stay; clear resets fields to inherited. Pending until apply-app-env-changes, unless applyImmediately.',
+    'Changes settings of a job: command, arguments, retries, timeout (time until it is killed), runs at the same time. Omitted fields stay; clear resets fields to inherited. Pending until apply-app-env-changes, unless applyImmediately.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   checks: [isAJob, warnClearedJobFields],
   namesEnvironment: true,

@@ -9,7 +9,7 @@ export default defineTool({
   group: 'access',
   title: 'Set environment access',
   description:
-    'Replaces the environments that a member may access. An empty list means FULL access and needs grantFullAccess.',
+    'Restricts a member to environments, or gives access to them. Empty list: FULL access; needs grantFullAccess.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   ownInputs: { grantFullAccess: z.boolean().optional().describe('Grants full access') },
   checks: [fullAccessMeant],

@@ -6,6 +6,8 @@ export default defineTool({
   operation: verifyAppEnvDomain,
   group: 'domains',
   title: 'Verify domain',
+  description:
+    'Checks (confirms) the DNS record of a domain now instead of later, whether it is set up correctly, and orders its certificate if none is there.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
   checks: [environmentAccessible],
   namesEnvironment: true,

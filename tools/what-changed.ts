@@ -9,7 +9,8 @@ export default defineTool({
   operation: whatChanged,
   group: 'deploys',
   title: 'What changed',
-  description: 'Timeline of changes of an environment; rank 1 most likely broke a metric.',
+  description:
+    'Shows what happened on an environment or is different (new) since a time, such as before errors began: a timeline of deployments, edits and alerts; rank 1 most likely broke a metric.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   checks: [environmentNamed],
   point: ({ changes, broke }) => {

@@ -5,7 +5,7 @@ export default defineTool({
   operation: withdrawApproval,
   group: 'access',
   title: 'Withdraw approval',
-  description: 'Withdraws a pending approval that you requested, so that it cannot run.',
+  description: 'Takes back your pending request for approval.',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   point: ({ approvalId }) => `${approvalId} is withdrawn.`,
 })

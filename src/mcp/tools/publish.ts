@@ -40,7 +40,8 @@ function inputOf(tool: Tool): SchemaNode {
   // The description of the row may state the platform's own default, which this one replaces.
   const changed = defaults.map(([name, value]) => {
     const { description: _description, ...property } = properties[name] ?? {}
-    return [name, { ...property, default: value }]
+    // A number is how many a list shows; the list says so itself.
+    return [name, typeof value === 'number' ? property : { ...property, default: value }]
   })
   return { ...schema, properties: { ...properties, ...Object.fromEntries(changed) } }
 }
