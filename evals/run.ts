@@ -1,7 +1,7 @@
 /**
  * Thirty operator tasks with seeded faults on a throw-away installation with the process engine; the state
- * after each is verified through the API. The agent is the scripted one, or the model that EVAL_MODEL,
- * EVAL_API_URL, EVAL_API_KEY and EVAL_API (openai or anthropic, the format of the endpoint) name.
+ * after each is verified through the API. The agent is the model that EVAL_MODEL, EVAL_API_URL, EVAL_API_KEY and EVAL_API
+ * (openai or anthropic, the format of the endpoint) name. Without one a script plays them, as a regression test.
  *
  *   npm run eval [-- K [TASK...]]
  *       K trials of each task, 5 by default
@@ -27,7 +27,7 @@ const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_L
 await installation.start()
 try {
   const wanted = tasks.filter(({ id }) => ids.length === 0 || ids.includes(id))
-  process.stderr.write(`${wanted.length} tasks, ${trials} trials each, by ${model ?? 'the scripted agent'}\n`)
+  process.stderr.write(`${wanted.length} tasks, ${trials} trials each, by ${model ?? 'the script (a regression test)'}\n`)
   const done = await runTrials(installation, wanted, agent, Number(trials), ({ taskId, problem }) =>
     process.stderr.write(`${problem === null ? 'solved' : 'failed'} ${taskId}\n`),
   )

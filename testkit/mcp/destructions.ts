@@ -41,7 +41,8 @@ export const destructions: Record<string, Destruction> = {
     asks: /^Delete remediation rem_\w+ \(mode observe\) with 1 run\? .*cannot be undone\.\n\{"name":"WORLD\d+ fix"\}$/,
   },
   'remove-app-env-domain': {
-    args: ({ appEnvId, marker }) => ({ appEnvId, domain: domainNamed(marker) }),
+    // As a person may write it.
+    args: ({ appEnvId, marker }) => ({ appEnvId, domain: `${domainNamed(marker).toUpperCase()}.` }),
     name: ({ marker }) => domainNamed(marker),
     asks: /^Remove domain \S+ \(waiting-dns\) with its certificate\? .* is no longer served under \S+\.$/,
   },

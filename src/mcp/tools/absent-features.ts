@@ -1,7 +1,7 @@
 /** What people look for on other platforms, by the words of a tool or input name, and the nearest that Longshore has. */
 const absent: readonly (readonly [words: RegExp, what: string, nearest: string])[] = [
   [
-    /\b(exec|ssh|shell|terminal|attach)\b/,
+    /\b(exec|ssh|shell|terminal)\b/,
     'shell in a running container',
     'a job (dockerPreset JOB), which runs a command; get-logs shows the output of containers',
   ],
@@ -13,7 +13,7 @@ const absent: readonly (readonly [words: RegExp, what: string, nearest: string])
   [/\bgpus?\b/, 'GPUs', 'zClouds, which size CPU and memory'],
   [/\b(cdn|purge|edge)\b/, 'CDN', 'a CDN of another provider in front of the address of the environment'],
   [
-    /\b(bucket|buckets|s3|blob|storage)\b/,
+    /\b(buckets?|s3|blobs?|object storage)\b/,
     'object storage',
     'a volume (useVolume and mountPath of update-app-env)',
   ],
@@ -23,11 +23,11 @@ const absent: readonly (readonly [words: RegExp, what: string, nearest: string])
     'a database with dockerPreset RABBITMQ or REDIS (create-app)',
   ],
   [
-    /\b(canary|traffic|split|weights?)\b/,
+    /\b(canary|traffic|weights?)\b/,
     'shares of the traffic for a version',
     'a second environment of the app, and redeploy-app-env to go back',
   ],
-  [/\b(mailboxes|mailbox|smtp|mail)\b/, 'e-mail for apps', 'variables with the login of a mail provider'],
+  [/\b(mailbox(?:es)?|smtp|send mail)\b/, 'e-mail for apps', 'variables with the login of a mail provider'],
 ]
 
 /** A sentence about a feature that does not exist; null if no words of the name are those of one. */

@@ -18,8 +18,12 @@ export async function idCorrections(
   args: ToolInput,
 ): Promise<string[]> {
   const sentences: string[] = []
+  const seen = new Set<string>()
   for (const { idPrefix, idFields, listedBy } of Object.values<Facts>(resources)) {
     for (const field of idFields) {
+      // A policy is named by its account: the field is the id of the type that comes first.
+      if (seen.has(field)) continue
+      seen.add(field)
       const given = args[field]
       const isName = typeof given === 'string' && field !== 'envName' && !given.startsWith(`${idPrefix}_`)
       // `environmentCorrections` has those of environments.

@@ -27,6 +27,12 @@ async function detailsOf(tool: string, input: Record<string, unknown>): Promise<
 }
 
 describe('a mistaken input is answered with what to send instead', () => {
+  it('a name for an id: the prefix of the object that the field names', async () => {
+    const details = await detailsOf('get-policy', { accountId: 'no such account' })
+    expect(details).toContain('accountId is an id that begins with acc_')
+    expect(details).not.toContain('pol_')
+  })
+
   it.each([
     ['a text with a unit', { timeoutSeconds: '30s' }, 'Send timeoutSeconds as 30.'],
     ['minutes for seconds', { idleTimeoutSeconds: '15 minutes' }, 'Send idleTimeoutSeconds as 900.'],
