@@ -6,7 +6,7 @@ export default defineTool({
   group: 'remediation',
   title: 'Create remediation',
   description:
-    'Creates a remediation (admin): steps taken when an alert fires or diagnosis finds a cause. A dry run says what it would do. mode observe changes nothing.',
+    'Sets up a remediation, an automatic repair (self-healing), of an environment (admin): steps, such as restart or rollback, taken by itself when an alert fires or diagnosis finds a cause. A dry run says what it would do. mode observe changes nothing.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   referredInputs: {
     trigger: 'alertId or cause',

@@ -6,7 +6,8 @@ export default defineTool({
   operation: deleteRemediation,
   group: 'remediation',
   title: 'Delete remediation',
-  description: 'Deletes a remediation with its runs (admin). confirm: its exact name.',
+  description:
+    'Deletes (removes) a remediation, an automatic repair or self-healing rule, with its runs (admin). confirm: its exact name.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   destroys: remediationEffects,
 })

@@ -5,7 +5,8 @@ export default defineTool({
   operation: getRemediationRun,
   group: 'remediation',
   title: 'Read remediation run',
-  description: 'Reads one run of a remediation: what it saw, did, and what happened after.',
+  description:
+    'Shows one run of a remediation: what the automatic repair (self-healing) saw and did, whether it worked, and why it stopped.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ runId, status }) => `${runId} is ${status}.`,
 })

@@ -5,6 +5,8 @@ export default defineTool({
   operation: getRemediation,
   group: 'remediation',
   title: 'Read remediation',
+  description:
+    'Shows the details of one remediation, an automatic repair (self-healing): trigger, steps, mode, and its last runs.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   point: ({ remediationId, mode, runs, problem }) =>
     [

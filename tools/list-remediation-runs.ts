@@ -6,6 +6,8 @@ export default defineTool({
   operation: listRemediationRuns,
   group: 'remediation',
   title: 'List remediation runs',
+  description:
+    'Lists the runs of a remediation, newest first: what an automatic repair (self-healing) did, and how often.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   defaults: { limit: 5 },
   point: ({ runs, pagination }) =>

@@ -6,7 +6,8 @@ export default defineTool({
   operation: listRemediations,
   group: 'remediation',
   title: 'List remediations',
-  description: 'Lists remediations with their last runs: of an environment or account.',
+  description:
+    'Lists the remediations, the automatic repairs (self-healing rules) that are set up, with their last runs: of an environment or account.',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   defaults: { limit: 20 },
   point: ({ remediations, pagination }) =>
