@@ -27,7 +27,9 @@ const installation = new Installation({ LONGSHORE_ENGINE: 'process', LONGSHORE_L
 await installation.start()
 try {
   const wanted = tasks.filter(({ id }) => ids.length === 0 || ids.includes(id))
-  process.stderr.write(`${wanted.length} tasks, ${trials} trials each, by ${model ?? 'the script (a regression test)'}\n`)
+  process.stderr.write(
+    `${wanted.length} tasks, ${trials} trials each, by ${model ?? 'the script (a regression test)'}\n`,
+  )
   const done = await runTrials(installation, wanted, agent, Number(trials), ({ taskId, problem }) =>
     process.stderr.write(`${problem === null ? 'solved' : 'failed'} ${taskId}\n`),
   )
