@@ -21,6 +21,7 @@ const order = [
   'members',
   'invitations',
   'users',
+  'sign-in',
   'audit',
   'policy',
   'claims',

@@ -1,21 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { bearerToken } from '../bearer-token.ts'
 import { AppError } from '../errors.ts'
-import type { ConsoleSessions, SignedIn } from '../operations/access/console-sessions.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
-import { cookieNameOf, isHttps, requireOwnPage, sessionIdOf } from './console-credential.ts'
-import { type BodyLimits, readJsonBody } from './json-body.ts'
+import type { BodyLimits } from './json-body.ts'
+import { addSignInRoutes, consolePath, type SignInOptions } from './sign-in-routes.ts'
 
-export const consolePath = '/console/'
-
-export interface ConsoleOptions {
+export interface ConsoleOptions extends SignInOptions {
   /** Output folder of the build: index.html, assets/ and assets.json. */
   dir: string
-  sessions: ConsoleSessions
-  /** One-time links work only while the server is bound to loopback. */
-  allowsLinks: boolean
 }
 
 const policy = [
@@ -43,11 +36,6 @@ export function pageHeaders(contentSecurityPolicy: string): Readonly<Record<stri
 }
 const consoleHeaders = pageHeaders(policy)
 
-/** Address of a one-time link. The code is in the fragment, so no server, log or Referer sees it. */
-export function signInUrl(apiUrl: string, code: string): string {
-  return `${apiUrl}${consolePath}sign-in#${code}`
-}
-
 /** Adds the console's pages and files, and its routes for signing in and out. */
 export function addConsoleRoutes(
   app: FastifyInstance,
@@ -56,7 +44,7 @@ export function addConsoleRoutes(
   limits: BodyLimits,
 ): void {
   addFiles(app, options.dir)
-  addSessionRoutes(app, options, runner, limits)
+  addSignInRoutes(app, options, runner, limits)
 }
 
 interface Asset {
@@ -95,92 +83,5 @@ function addFiles(app: FastifyInstance, dir: string): void {
       .header('vary', 'accept-encoding')
       .header('cache-control', 'public, max-age=31536000, immutable')
       .send(await readFile(path.join(dir, 'assets', encoding ? `${name}.${encoding}` : name)))
-  })
-}
-
-function addSessionRoutes(
-  app: FastifyInstance,
-  { sessions, allowsLinks }: ConsoleOptions,
-  runner: OperationRunner,
-  limits: BodyLimits,
-): void {
-  app.post('/console/sign-in-link', async (request, reply) => {
-    const token = bearerToken(request.headers)
-    await runner.authenticate(token, { address: request.ip, reads: false })
-    if (!allowsLinks) throw linksOff()
-    const { code, expiresAt } = await sessions.createLink(token)
-    return reply.send(
-      JSON.stringify({ signInUrl: signInUrl(`http://${request.headers.host}`, code), expiresAt }),
-    )
-  })
-  app.post('/console/session', async (request, reply) => {
-    requireOwnPage(request.headers)
-    const by = signInInput(await readJsonBody(request.raw, limits))
-    // A wrong token counts against the address, as on every other route.
-    if ('token' in by) await runner.authenticate(by.token, { address: request.ip, reads: false })
-    // Always a new id, against session fixation.
-    const old = sessionIdOf(request.headers)
-    const signedIn = await sessions
-      .signIn(by)
-      .catch((error) => refuseSignIn(error, 'code' in by ? runner : null, request.ip))
-    if (old !== null) await sessions.signOut(old, false)
-    setCookie(request, reply, signedIn)
-    return reply.send(JSON.stringify({ expiresAt: signedIn.expiresAt }))
-  })
-  const signOut = (everywhere: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
-    requireOwnPage(request.headers)
-    const sessionId = sessionIdOf(request.headers)
-    if (sessionId !== null) {
-      // "everywhere" requires a valid session; an expired one can only end itself.
-      if (everywhere) await sessions.check(sessionId)
-      await sessions.signOut(sessionId, everywhere)
-    }
-    setCookie(request, reply, null)
-    return reply.send(JSON.stringify({ message: 'Signed out' }))
-  }
-  app.delete('/console/session', signOut(false))
-  app.delete('/console/sessions', signOut(true))
-}
-
-function signInInput(body: Record<string, unknown>): { code: string } | { token: string } {
-  const [[name, value] = ['', ''], ...more] = Object.entries(body)
-  if ((name === 'code' || name === 'token') && typeof value === 'string' && more.length === 0) {
-    const text = value.trim()
-    if (/^[\x21-\x7e]{1,256}$/.test(text)) return name === 'code' ? { code: text } : { token: text }
-  }
-  throw new AppError('invalid', 'Invalid request', {
-    details: 'Send either token or code, one line of printable characters.',
-  })
-}
-
-/** Counts a wrong code against the address as a wrong token is counted, and by the same limit. */
-async function refuseSignIn(error: unknown, runner: OperationRunner | null, address: string): Promise<never> {
-  if (runner && kindOf(error) === 'unauthenticated') {
-    // No token at all counts like a wrong one.
-    const counted = await runner.authenticate(null, { address, reads: false }).catch((refusal) => refusal)
-    if (kindOf(counted) === 'rate-limited') throw counted
-  }
-  throw error
-}
-
-function kindOf(error: unknown): string | null {
-  return error instanceof AppError ? error.kind : null
-}
-
-function setCookie(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn | null): void {
-  const attributes = [
-    `${cookieNameOf(request.headers)}=${signedIn?.sessionId ?? ''}`,
-    'Path=/',
-    'HttpOnly',
-    'SameSite=Strict',
-    `Max-Age=${signedIn?.maxAgeSeconds ?? 0}`,
-    ...(isHttps(request.headers) ? ['Secure'] : []),
-  ]
-  reply.header('set-cookie', attributes.join('; '))
-}
-
-function linksOff(): AppError {
-  return new AppError('forbidden', 'Sign-in links are disabled', {
-    details: 'They work only while the server is bound to loopback. Sign in with a token instead.',
   })
 }

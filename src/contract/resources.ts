@@ -189,6 +189,30 @@ export const resources = {
     auditName: 'membership',
     in: 'account',
   },
+  session: {
+    noun: 'Session',
+    idPrefix: 'ses',
+    idFields: ['sessionId'],
+    listedBy: 'list-user-sessions',
+    auditName: 'session',
+    in: 'account',
+  },
+  passkey: {
+    noun: 'Passkey',
+    idPrefix: 'pky',
+    idFields: ['passkeyId'],
+    listedBy: 'list-user-passkeys',
+    auditName: 'passkey',
+    in: 'account',
+  },
+  user: {
+    noun: 'User',
+    idPrefix: 'usr',
+    idFields: ['userId'],
+    listedBy: 'list-users',
+    auditName: 'user',
+    in: 'account',
+  },
   upload: { noun: 'Upload', idPrefix: 'upl', idFields: [], auditName: 'upload', in: 'environment' },
   'secret-request': {
     noun: 'Secret request',
@@ -227,7 +251,10 @@ interface Scope {
 
 /** Policies that are on no single object that exists. */
 const scopes = {
-  installation: { names: ['token', 'invitation'], toolScope: { reads: 'env', writes: null } },
+  installation: {
+    names: ['token', 'invitation', 'session', 'passkey', 'user'],
+    toolScope: { reads: 'env', writes: null },
+  },
   'account-or-app': { names: ['app', 'account'], toolScope: { reads: 'env', writes: null } },
   environments: { names: ['environment', 'app', 'account'], toolScope: { reads: 'env', writes: null } },
   // Its answer sums up every environment, so it cannot be limited to less than the account.

@@ -4,7 +4,6 @@ import type { ResourceIdPrefix } from '../contract/resources.ts'
 /** Prefixes of object types, and of their parts and leftovers. */
 type IdPrefix =
   | ResourceIdPrefix
-  | 'usr'
   | 'dep'
   | 'rol'
   | 'pod'

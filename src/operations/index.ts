@@ -3,12 +3,16 @@ import acceptInvitation from './access/accept-invitation.ts'
 import addMember from './access/add-member.ts'
 import createUserToken from './access/create-user-token.ts'
 import declineInvitation from './access/decline-invitation.ts'
+import endUserSessions from './access/end-user-sessions.ts'
 import explainAccess from './access/explain-access.ts'
 import getMemberEnvAccess from './access/get-member-env-access.ts'
 import listInvitations from './access/list-invitations.ts'
 import listMembers from './access/list-members.ts'
+import listUserSessions from './access/list-user-sessions.ts'
 import listUserTokens from './access/list-user-tokens.ts'
+import listUsers from './access/list-users.ts'
 import removeMember from './access/remove-member.ts'
+import removeUser from './access/remove-user.ts'
 import revokeUserToken from './access/revoke-user-token.ts'
 import rotateAppEnvToken from './access/rotate-app-env-token.ts'
 import rotateUserToken from './access/rotate-user-token.ts'
@@ -129,12 +133,16 @@ export const handlers: readonly Handler[] = [
   addMember,
   createUserToken,
   declineInvitation,
+  endUserSessions,
   explainAccess,
   getMemberEnvAccess,
   listInvitations,
   listMembers,
+  listUserSessions,
   listUserTokens,
+  listUsers,
   removeMember,
+  removeUser,
   revokeUserToken,
   rotateAppEnvToken,
   rotateUserToken,

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { consolePath, signInUrl } from '../api/console-routes.ts'
+import { consolePath, signInUrl } from '../api/sign-in-routes.ts'
 import type { Config } from '../config/config.ts'
 import { apiPrefix } from '../contract/operation.ts'
 import { AppError } from '../errors.ts'

@@ -14,7 +14,6 @@ import { readToolPolicy, splitFlags, toolPolicyOfVariables } from '../mcp/policy
 import { narrowed, type ToolPolicy } from '../mcp/policy/tool-policy.ts'
 import { createMcpHttpHandler, type McpHttpHandler } from '../mcp/transport/http/handler.ts'
 import { serverVersion } from '../mcp/transport/server-info.ts'
-import { type ConsoleSessions, createConsoleSessions } from '../operations/access/console-sessions.ts'
 import { createSecretEntry } from '../operations/access/secret-entry.ts'
 import { TokenMail } from '../operations/access/token-mail.ts'
 import { TokenUses } from '../operations/access/token-uses.ts'
@@ -47,7 +46,7 @@ import { sharingOf } from './instances/known.ts'
 import { Peers, peerPath } from './instances/peers.ts'
 import { sharedQuestionStates } from './instances/question-states.ts'
 import { EnvironmentMachines, everywhere, peerMethods, uploadsElsewhere } from './instances/remote-data.ts'
-import { type SharedWork, shareWork } from './instances/shared-work.ts'
+import { linkMail, type SharedWork, shareWork } from './instances/shared-work.ts'
 import { watchDataKeys } from './instances/watch-data-keys.ts'
 import { keepGateway } from './keep-gateway.ts'
 import { loadLater } from './load-later.ts'
@@ -55,6 +54,7 @@ import { mcpAccess, type OAuth, oauthOf } from './oauth.ts'
 import { openPlatform, type Platform } from './platform.ts'
 import { firstSignInUrl, printReady } from './ready-line.ts'
 import { logsHere, reconcilerOf, runClusters } from './regions/run.ts'
+import { openSignIn } from './sign-in.ts'
 import { type StopStep, stopInOrder, stopSignal } from './stop-in-order.ts'
 import { type Measuring, openMeasuring } from './telemetry/measurements.ts'
 
@@ -107,12 +107,13 @@ async function startControlPlane(
   const runner = measuring.figures.counted(operationRunner(platform, started, { work, tokenUses, sources }))
   const oauth = oauthOf(platform, () => started.apiUrl)
   const mcp = mcpHandler(platform, started, toolPolicy, { runner, oauth, api: () => api })
-  const sessions = createConsoleSessions(platform)
+  const wakeMail = config.smtpUrl ? () => membership.wakeLease(linkMail) : null
+  const signIn = openSignIn({ ...platform, wakeMail })
   const dataKeys = watchDataKeys(platform, (keyId) => {
     started.dataKey = keyId
   })
   const chat = chatOf(platform, started, runner)
-  const api = apiServer(platform, started, { runner, mcp, measuring, sessions, sources, oauth, chat })
+  const api = apiServer(platform, started, { runner, mcp, measuring, signIn, sources, oauth, chat })
   let begun: Awaited<ReturnType<typeof begin>>
   try {
     await listen(api, platform, started)
@@ -129,7 +130,7 @@ async function startControlPlane(
   }
   const { gateway, reconciler, checks } = begun
   const workers = [dataKeys, ...sweepFiles(platform), copyLogs(platform), ...checks]
-  const signInUrl = await firstSignInUrl(platform, started.apiUrl, sessions)
+  const signInUrl = await firstSignInUrl(platform, started.apiUrl, signIn.sessions)
   printReady(platform, started, gateway.url(), signInUrl)
   return [
     ['measurements', () => measuring.stop()],
@@ -243,7 +244,7 @@ interface ApiSurfaces {
   runner: OperationRunner
   mcp: McpHttpHandler
   measuring: Measuring
-  sessions: ConsoleSessions
+  signIn: ReturnType<typeof openSignIn>
   sources: DataSources
   oauth: OAuth | undefined
   chat: ReturnType<typeof chatOf>
@@ -252,7 +253,7 @@ interface ApiSurfaces {
 function apiServer(
   platform: Platform,
   started: Started,
-  { runner, mcp, measuring, sessions, sources, oauth, chat }: ApiSurfaces,
+  { runner, mcp, measuring, signIn, sources, oauth, chat }: ApiSurfaces,
 ): ApiServer {
   const { config, log, clock, db, metrics, uploads, hasSharedFiles, membership } = platform
   const startedMs = clock.wallMs()
@@ -287,7 +288,7 @@ function apiServer(
     ...(oauth ? { oauth: { ...oauth.routes, grantOf: oauth.grantOf } } : {}),
     console: {
       dir: path.join(import.meta.dirname, 'console'),
-      sessions,
+      ...signIn,
       allowsLinks: isLoopback(config.host),
     },
     referenceDir: path.join(import.meta.dirname, 'reference'),

@@ -242,6 +242,10 @@ export interface Tables {
     created_at: string
     used_at: string
     expires_at: string
+    signed_in_by: string | null
+    proved_at: string | null
+    user_agent: string | null
+    client_address: string | null
   }
   secret_requests: {
     code_hash: string

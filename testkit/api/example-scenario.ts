@@ -71,10 +71,21 @@ export async function runScenario(
   const made = await call('create-user-token', { name: 'dashboard', readOnly: true })
   await call('list-user-tokens')
   await call('revoke-user-token', { tokenId: made.tokenId })
+  await signInScenario(platform, call)
   await playRest(platform, played, call, options.world ?? 'EXAMPLE')
   const rotated = await call('rotate-user-token')
   token = rotated.token ?? token
   return played
+}
+
+/** A person's sessions, and a user who leaves. */
+async function signInScenario(platform: TestPlatform, call: Call): Promise<void> {
+  await platform.sessions.signIn({ token: platform.admin.token })
+  await call('list-user-sessions')
+  await call('end-user-sessions')
+  const { userId } = await platform.makeUser()
+  await call('list-users', { limit: 2 })
+  await call('remove-user', { userId })
 }
 
 /** Operations that the scenario does not mention, on objects of a world of their own. */
@@ -113,6 +124,8 @@ const takesAway = new Set([
   'delete-chat-connection',
   'remove-chat-user',
   'revoke-user-token',
+  'end-user-sessions',
+  'remove-user',
   'rotate-user-token',
 ])
 

@@ -15,6 +15,8 @@ export interface World {
     string[]
   >
   members: string[]
+  /** Users whom nothing else needs. */
+  leavers: string[]
   guestEmail: string
   /** One that waits, with the token of the invited user. */
   invitation: { input: Input; token: string } | null
@@ -268,6 +270,8 @@ export const calls: Record<string, MakeInput> = {
   'create-user-token': ({ pick }) => ({ name: 'script', readOnly: pick([true, false]) }),
   'rotate-user-token': ({ spareToken }) => ({ input: {}, token: spareToken }),
   'revoke-user-token': named('tokenId', ({ tokens }) => tokens),
+  'end-user-sessions': () => ({}),
+  'remove-user': named('userId', ({ leavers }) => leavers),
   'rotate-app-env-token': on(every),
   'update-policy': ({ platform, pick }) => ({
     accountId: platform.accountId,

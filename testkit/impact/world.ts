@@ -80,7 +80,7 @@ async function objectsOf(tx: Tx, { accountId }: TestPlatform) {
   }
 }
 
-async function peopleOf(tx: Tx, { platform, other, guest }: People) {
+async function peopleOf(tx: Tx, { platform, other, guest, spare }: People) {
   const { accountId, admin } = platform
   const memberships = await tx
     .selectFrom('memberships')
@@ -96,8 +96,12 @@ async function peopleOf(tx: Tx, { platform, other, guest }: People) {
     .limit(12)
     .execute()
   const invitationId = memberships.find((row) => row.user_id === guest.userId)?.invitation_id
+  const needed = [admin, other, guest, spare].map(({ userId }) => userId)
   const kept = [admin.membershipId, other.membershipId]
   return {
+    leavers: memberships
+      .filter(({ user_id, admin }) => !needed.includes(user_id) && admin === 0)
+      .map(({ user_id }) => user_id),
     members: memberships.map((row) => row.membership_id).filter((id) => !kept.includes(id)),
     invitation: invitationId ? { input: { invitationId }, token: guest.token } : null,
     tokens: tokens.flatMap((row) => (row.name === 'script' ? (row.token_id ?? []) : [])),

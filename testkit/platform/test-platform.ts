@@ -21,7 +21,7 @@ import { createUploadStore, type UploadStore } from '../../src/files/upload-stor
 import { HttpProber } from '../../src/gateway/control/prober.ts'
 import { createLog, type Log, Secret } from '../../src/log.ts'
 import { MetricStore } from '../../src/metrics/store.ts'
-import { type ConsoleSessions, createConsoleSessions } from '../../src/operations/access/console-sessions.ts'
+import type { ConsoleSessions } from '../../src/operations/access/console-sessions.ts'
 import { createSecretEntry } from '../../src/operations/access/secret-entry.ts'
 import { TokenMail } from '../../src/operations/access/token-mail.ts'
 import { TokenUses } from '../../src/operations/access/token-uses.ts'
@@ -33,6 +33,7 @@ import { describeEnvironment } from '../../src/operations/diagnosis/describe-env
 import { handlers } from '../../src/operations/index.ts'
 import type { RemediationWorker } from '../../src/operations/remediation/runs/worker.ts'
 import type { Reconciler } from '../../src/regions/machine/reconciler.ts'
+import { openSignIn } from '../../src/server/sign-in.ts'
 import type { Db } from '../../src/store/db.ts'
 import { countRunningPods } from '../../src/store/repositories/rollouts.ts'
 import { insertToken } from '../../src/store/repositories/tokens.ts'
@@ -275,10 +276,9 @@ export class TestPlatform {
 
   async #serveApi(files: UploadStore, options: TestPlatformOptions): Promise<void> {
     const { db, clock, log, runner } = this
-    this.sessions = createConsoleSessions({ db, clock })
-    const console = options.consoleDir
-      ? { dir: options.consoleDir, sessions: this.sessions, allowsLinks: true }
-      : undefined
+    const signIn = openSignIn({ ...this, wakeMail: options.smtpUrl ? () => {} : null })
+    this.sessions = signIn.sessions
+    const console = options.consoleDir ? { dir: options.consoleDir, ...signIn, allowsLinks: true } : undefined
     const api = createApiServer({
       console,
       ...(options.oauth ? oauthSurfaces(this, runner, options.oauth) : {}),

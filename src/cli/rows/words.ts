@@ -56,6 +56,10 @@ const exceptions: Readonly<Record<string, string>> = {
   'get-member-env-access': 'members access',
   'update-member-env-access': 'members set-access',
   'rotate-user-token': 'token rotate',
+  'list-users': 'user list',
+  'remove-user': 'user remove',
+  'list-user-sessions': 'user sessions',
+  'end-user-sessions': 'user sign-out',
   'undo-change': 'audit undo',
   'upload-app-env-certificate': 'domains upload-certificate',
 }

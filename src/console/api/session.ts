@@ -16,8 +16,11 @@ export function onOtherTabSignedIn(readAhead: ReadAhead, listener: () => void): 
   return () => signIns.removeEventListener('message', heard)
 }
 
-/** Signs in by a one-time code or a token; the browser keeps only the http-only cookie. Throws `AppError`. */
-export async function signIn(by: { code: string } | { token: string }, readAhead?: ReadAhead): Promise<void> {
+/** What a person presents: the code of a one-time or mailed link, a token, or the answer of a passkey. */
+export type Presented = { code: string } | { token: string } | { mailCode: string } | { passkey: object }
+
+/** Signs in; the browser keeps only the http-only cookie. Throws `AppError`. */
+export async function signIn(by: Presented, readAhead?: ReadAhead): Promise<void> {
   // If the first answer was lost, the link is used up and refused again; but without a second try it would fail anyway.
   await sessionRequest('POST', '/console/session', by, { repeatable: true })
   signIns.postMessage('signed in')

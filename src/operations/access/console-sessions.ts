@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, timestamp } from '../../clock.ts'
+import type { SignInMethod } from '../../contract/sign-in.ts'
+import { isSessionOver, sessionLife } from '../../domain/access/session-life.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import type { Db, Tx } from '../../store/db.ts'
@@ -18,14 +20,14 @@ import {
   noteSessionUse,
   takeConsoleLink,
 } from '../../store/repositories/console-sessions.ts'
+import { ensureSignInToken } from '../../store/repositories/tokens.ts'
+import type { SecretBox } from '../../store/secrets/secret-box.ts'
 import { type Caller, callerOf } from '../core/caller.ts'
 import { readOnlyToken } from '../core/token-limits.ts'
+import { type ClientFacts, recordSignIn } from './record-sign-in.ts'
 
 const minuteMs = 60_000
 const linkLifeMs = 10 * minuteMs
-/** A session ends after this long without a request, and at the latest `absoluteMs` after sign-in. */
-const idleMs = 4 * 60 * minuteMs
-const absoluteMs = 24 * 60 * minuteMs
 /** Limits for one token: one more ends its longest idle session, or its oldest link, and never those of another token. */
 const [mostSessions, mostLinks] = [50, 20]
 /** Records the last use at most this often: a console reads several times a second, and each record is a write. */
@@ -39,12 +41,27 @@ export interface SignedIn {
   maxAgeSeconds: number
 }
 
+/** A person who showed who they are. */
+interface Proof {
+  userId: string
+  /** The token of the sign-in; null for a sign-in without one. */
+  tokenId: string | null
+  method: SignInMethod
+  /** Null: the person showed it earlier, at an unknown time. */
+  provedAt: string | null
+}
+
+/** Checks and spends what a person presents, in the transaction that opens the session. */
+export type Claim = (tx: Tx, now: string) => Promise<Proof>
+
 /** Sign-in of browsers. A session acts with the user token that opened it and ends with that token. */
 export interface ConsoleSessions {
   /** A code that signs in once within 10 minutes. Throws `unauthenticated` for an unknown token. */
   createLink(token: string | null): Promise<{ code: string; expiresAt: string }>
   /** Throws `unauthenticated` when the code is unknown, used or expired, or the token is invalid. */
-  signIn(by: { code: string } | { token: string }): Promise<SignedIn>
+  signIn(by: { code: string } | { token: string }, client?: ClientFacts): Promise<SignedIn>
+  /** Opens a session for whom `claim` names. */
+  open(claim: Claim, client: ClientFacts): Promise<SignedIn>
   /** Throws `unauthenticated` unless the session exists and has not expired; records the use. */
   check(sessionId: string): Promise<void>
   /**
@@ -52,14 +69,22 @@ export interface ConsoleSessions {
    * token opened it: that token must not end what others opened.
    */
   signOut(sessionId: string, everywhere: boolean): Promise<void>
-  /** Deletes expired rows. */
-  sweep(): Promise<void>
 }
 
-export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): ConsoleSessions {
+interface Deps {
+  db: Db
+  clock: Clock
+  secrets: SecretBox
+}
+
+export function createConsoleSessions(deps: Deps): ConsoleSessions {
+  const { db, clock } = deps
   const at = (offsetMs = 0) => timestamp(clock.wallMs() + offsetMs)
+  const open = (claim: Claim, client: ClientFacts) => openSession(deps, claim, client)
 
   return {
+    open,
+
     async createLink(token) {
       const code = randomBytes(32).toString('base64url')
       const expiresAt = at(linkLifeMs)
@@ -71,28 +96,17 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
       return { code, expiresAt }
     },
 
-    async signIn(by) {
-      const sessionId = randomBytes(32).toString('base64url')
-      const [now, expiresAt] = [at(), at(absoluteMs)]
+    async signIn(by, client = { address: '', userAgent: null }) {
       // Strangers may send any code: only one that exists gets a write transaction, which others wait for.
       if ('code' in by && !(await db.read((tx) => hasConsoleLink(tx, tokenHash(by.code)))))
         throw linkInvalid()
-      await db.write(async (tx) => {
-        const { userId, tokenId } =
-          'code' in by ? await spendLink(tx, by.code, now) : userOf(await callerOf(tx, by, now))
-        const session = { sessionHash: tokenHash(sessionId), tokenId, userId, usedAt: now, expiresAt }
-        await keepConsoleSessions(tx, session, mostSessions - 1)
-        await insertConsoleSession(tx, session)
-        // Rejects a link whose token was revoked or expired in the meantime.
-        await callerOf(tx, { token: sessionId, credential: 'session' }, now)
-      })
-      return { sessionId, expiresAt, maxAgeSeconds: absoluteMs / 1000 }
+      return open('code' in by ? claimOfLink(by.code) : claimOfToken(by.token), client)
     },
 
     async check(sessionId) {
       const hash = tokenHash(sessionId)
       const session = await db.read((tx) => findConsoleSession(tx, hash))
-      if (!session || session.expiresAt <= at() || session.usedAt <= at(-idleMs)) throw sessionOver()
+      if (!session || isSessionOver(session, clock.wallMs())) throw sessionOver()
       if (session.usedAt > at(-noteEveryMs)) return
       await db.write((tx) => noteSessionUse(tx, hash, at()))
     },
@@ -110,22 +124,62 @@ export function createConsoleSessions({ db, clock }: { db: Db; clock: Clock }): 
         await deleteConsoleSessionsOfUser(tx, session.userId)
       })
     },
-
-    sweep: () => db.write((tx) => forgetConsoleSessionsBefore(tx, { now: at(), idleSince: at(-idleMs) })),
   }
 }
 
-async function spendLink(tx: Tx, code: string, now: string): Promise<{ userId: string; tokenId: string }> {
-  const link = await takeConsoleLink(tx, tokenHash(code))
-  if (link && link.expiresAt > now) return link
-  throw linkInvalid()
+async function openSession(
+  { db, clock, secrets }: Deps,
+  claim: Claim,
+  client: ClientFacts,
+): Promise<SignedIn> {
+  const sessionId = randomBytes(32).toString('base64url')
+  const now = timestamp(clock.wallMs())
+  const expiresAt = timestamp(clock.wallMs() + sessionLife.absoluteMs)
+  await db.write(async (tx) => {
+    const { userId, method, provedAt, ...by } = await claim(tx, now)
+    const tokenId = by.tokenId ?? (await ensureSignInToken(tx, userId, now))
+    const session = {
+      ...{ sessionHash: tokenHash(sessionId), tokenId, userId, method, provedAt, expiresAt },
+      ...{ createdAt: now, usedAt: now },
+      ...{ userAgent: client.userAgent?.slice(0, 300) ?? null, clientAddress: client.address || null },
+    }
+    await keepConsoleSessions(tx, session, mostSessions - 1)
+    await insertConsoleSession(tx, session)
+    // Rejects a link whose token was revoked or expired in the meantime.
+    await callerOf(tx, { token: sessionId, credential: 'session' }, now)
+    await recordSignIn(tx, secrets, session)
+  })
+  return { sessionId, expiresAt, maxAgeSeconds: sessionLife.absoluteMs / 1000 }
+}
+
+/** Deletes expired sessions and links. */
+export function forgetOldSessions({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+  const nowMs = clock.wallMs()
+  const idleSince = timestamp(nowMs - sessionLife.idleMs)
+  return db.write((tx) => forgetConsoleSessionsBefore(tx, { now: timestamp(nowMs), idleSince }))
+}
+
+function claimOfToken(token: string): Claim {
+  return async (tx, now) => {
+    const { userId, tokenId } = userOf(await callerOf(tx, { token }, now))
+    return { userId, tokenId, method: 'token', provedAt: now }
+  }
+}
+
+function claimOfLink(code: string): Claim {
+  return async (tx, now) => {
+    const link = await takeConsoleLink(tx, tokenHash(code))
+    if (!link || link.expiresAt <= now) throw linkInvalid()
+    return { userId: link.userId, tokenId: link.tokenId, method: 'link', provedAt: now }
+  }
 }
 
 const signOutElsewhere = 'This session can only end itself. Sign in with another token of yours to end all.'
 
-function linkInvalid(): AppError {
+export function linkInvalid(): AppError {
   return new AppError('unauthenticated', 'Sign-in link is not valid', {
-    details: 'A link works once, within 10 minutes. Run `longshore console` for a new one, or paste a token.',
+    details:
+      'A link works once, for a few minutes. Ask for a new one, run `longshore console`, or paste a token.',
   })
 }
 

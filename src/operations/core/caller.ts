@@ -1,13 +1,18 @@
 import type { Surface } from '../../contract/audit.ts'
 import type { CallerKind } from '../../contract/caller-kinds.ts'
 import { type Scope, scopesIn } from '../../contract/scopes.ts'
+import type { SignInMethod } from '../../contract/sign-in.ts'
 import { type AgentScope, levelOf, personAccess, type TokenAccess } from '../../domain/access/agent-limits.ts'
 import { isExpired } from '../../domain/access/token-expiry.ts'
 import { tokenHash } from '../../domain/access/tokens.ts'
 import { AppError } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { findApprovalLink } from '../../store/repositories/approval-links.ts'
-import { findTokenOfSession } from '../../store/repositories/console-sessions.ts'
+import {
+  findConsoleSession,
+  findTokenOfSession,
+  sessionIdOfHash,
+} from '../../store/repositories/console-sessions.ts'
 import { findGrant, type StoredGrant } from '../../store/repositories/oauth-grants.ts'
 import { findTokenOfSecretRequest } from '../../store/repositories/secret-requests.ts'
 import {
@@ -44,8 +49,29 @@ export function grantIn(text: string): PresentedGrant {
  * token, `actor` who acts with it.
  */
 export type Caller =
-  | { kind: 'user'; userId: string; principal: string; actor: CallerKind; token: CallerToken }
-  | { kind: 'environment'; appEnvId: string; principal: string; actor: CallerKind; token: CallerToken }
+  | {
+      kind: 'user'
+      userId: string
+      principal: string
+      actor: CallerKind
+      token: CallerToken
+      session?: CallerSession | null
+    }
+  | {
+      kind: 'environment'
+      appEnvId: string
+      principal: string
+      actor: CallerKind
+      token: CallerToken
+      session?: null
+    }
+
+/** The console session of a call; null for other credentials. */
+interface CallerSession {
+  sessionId: string
+  method: SignInMethod | null
+  provedAt: string | null
+}
 
 interface CallerToken {
   tokenId: string
@@ -103,11 +129,20 @@ export async function callerOf(
   const readOnly = stored.readOnly && (!grant || access.scopes!.every((one) => one === 'environments:read'))
   const credential = credentialOf({ ...stored, readOnly }, access)
   const owner = ownerOf(stored)
-  return {
-    ...owner,
+  const acting = {
     ...actsAs(owner.kind === 'user' ? 'person' : 'environment', access, surface),
     token: credential,
   }
+  return kind === 'session' && owner.kind === 'user'
+    ? { ...owner, ...acting, session: await callerSession(tx, hash) }
+    : { ...owner, ...acting }
+}
+
+async function callerSession(tx: Tx, hash: string): Promise<CallerSession | null> {
+  const session = await findConsoleSession(tx, hash)
+  if (!session) return null
+  const { method, provedAt } = session
+  return { sessionId: sessionIdOfHash(hash), method, provedAt }
 }
 
 function ownerOf({ owner }: StoredToken) {

@@ -7,7 +7,8 @@ import { timestamp } from '../../clock.ts'
 import { alertPage } from '../../domain/alerts/console-pages.ts'
 import type { MetricValues } from '../../metrics/source.ts'
 import { forgetExpiredOAuth } from '../../oauth/server.ts'
-import { createConsoleSessions } from '../../operations/access/console-sessions.ts'
+import { forgetOldSessions } from '../../operations/access/console-sessions.ts'
+import { mailSignInLinks } from '../../operations/access/mailed-links.ts'
 import { mailApprovalLinks } from '../../operations/approvals/link-mail.ts'
 import type { Context } from '../../operations/core/handler.ts'
 import { RateSharing } from '../../operations/core/rate-sharing.ts'
@@ -21,6 +22,7 @@ import { forgetLinksBefore } from '../../store/repositories/approval-links.ts'
 import { forgetChatMessagesBefore } from '../../store/repositories/chat-messages.ts'
 import { forgetOldChat } from '../../store/repositories/chat-requests.ts'
 import { forgetAnswersBefore } from '../../store/repositories/idempotency.ts'
+import { forgetSignInLinksBefore } from '../../store/repositories/sign-in-links.ts'
 import { forgetUnusedUploads } from '../../store/repositories/uploads.ts'
 import { Worker } from '../../worker.ts'
 import type { Platform } from '../platform.ts'
@@ -30,6 +32,8 @@ const notifications = 'notifications'
 const housekeepingEveryMs = 10 * 60_000
 const foldUsageEveryMs = 3_600_000
 const dayMs = 86_400_000
+/** The lease under which links are mailed. */
+export const linkMail = 'mail of approvals'
 const mailEveryMs = 5_000
 const mailDeadlineMs = 10_000
 
@@ -117,16 +121,17 @@ export function shareWork(
   }
 }
 
-/** Links of approvals, where a mail server is configured. */
+/** Links of approvals and of sign-ins, where a mail server is configured. */
 function leaseMail(platform: Platform, publicUrl: () => string): void {
   const { config, clock, membership } = platform
   const { smtpUrl } = config
   if (!smtpUrl) return
   const mailer = createMailer({ url: smtpUrl.reveal(), clock, deadlineMs: mailDeadlineMs })
-  membership.lease('mail of approvals', (db) =>
-    periodic(platform, mailEveryMs, 'links of approvals could not be mailed; retrying', () =>
-      mailApprovalLinks({ ...platform, db, mailer, publicUrl }),
-    ),
+  membership.lease(linkMail, (db) =>
+    periodic(platform, mailEveryMs, 'links could not be mailed; retrying', async () => {
+      await mailSignInLinks({ clock, db, mailer, publicUrl })
+      await mailApprovalLinks({ ...platform, db, mailer, publicUrl })
+    }),
   )
 }
 
@@ -170,6 +175,7 @@ async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> 
   await forgetOldSources(db, config.keptVersions)
   await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await db.write((tx) => forgetLinksBefore(tx, timestamp(nowMs - 90 * dayMs)))
-  await createConsoleSessions({ db, clock }).sweep()
+  await forgetOldSessions({ db, clock })
+  await db.write((tx) => forgetSignInLinksBefore(tx, timestamp(nowMs - dayMs)))
   await forgetExpiredOAuth(db, clock)
 }

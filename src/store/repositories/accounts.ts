@@ -125,6 +125,12 @@ export async function listMembershipsOfUser(tx: Tx, userId: string): Promise<Mem
   return rows.map(membershipOf)
 }
 
+/** Accepted or not. */
+export async function listAllMembershipsOfUser(tx: Tx, userId: string): Promise<Membership[]> {
+  const rows = await tx.selectFrom('memberships').selectAll().where('user_id', '=', userId).execute()
+  return rows.map(membershipOf)
+}
+
 /** Accepted or not, for configuring access. */
 export async function findMembershipById(tx: Tx, membershipId: string): Promise<Membership | null> {
   const row = await tx

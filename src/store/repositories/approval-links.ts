@@ -128,6 +128,10 @@ export async function recordMail(
     .execute()
 }
 
+export async function deleteLinksOfUser(tx: Tx, userId: string): Promise<void> {
+  await tx.deleteFrom('approval_links').where('user_id', '=', userId).execute()
+}
+
 export async function forgetLinksBefore(tx: Tx, expiredBefore: string): Promise<void> {
   await tx.deleteFrom('approval_links').where('expires_at', '<', expiredBefore).execute()
 }

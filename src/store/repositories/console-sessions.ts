@@ -1,13 +1,22 @@
-import type { Tx } from '../db.ts'
+import type { Selectable } from 'kysely'
+import type { SignInMethod } from '../../contract/sign-in.ts'
+import type { Tables, Tx } from '../db.ts'
 import { findToken, type StoredToken } from './tokens.ts'
 
-interface ConsoleSession {
+export interface ConsoleSession {
   /** SHA-256 of the session id; the id itself is only in the browser's cookie. */
   sessionHash: string
   tokenId: string
   userId: string
+  createdAt: string
   usedAt: string
   expiresAt: string
+  /** Null in sessions of an older version. */
+  method: SignInMethod | null
+  /** When the person last showed who they are; null: not since an unknown time. */
+  provedAt: string | null
+  userAgent: string | null
+  clientAddress: string | null
 }
 
 export async function insertConsoleSession(tx: Tx, session: ConsoleSession): Promise<void> {
@@ -17,9 +26,13 @@ export async function insertConsoleSession(tx: Tx, session: ConsoleSession): Pro
       session_hash: session.sessionHash,
       token_id: session.tokenId,
       user_id: session.userId,
-      created_at: session.usedAt,
+      created_at: session.createdAt,
       used_at: session.usedAt,
       expires_at: session.expiresAt,
+      signed_in_by: session.method,
+      proved_at: session.provedAt,
+      user_agent: session.userAgent,
+      client_address: session.clientAddress,
     })
     .execute()
 }
@@ -30,14 +43,40 @@ export async function findConsoleSession(tx: Tx, sessionHash: string): Promise<C
     .selectAll()
     .where('session_hash', '=', sessionHash)
     .executeTakeFirst()
-  if (!row) return null
+  return row ? sessionOf(row) : null
+}
+
+/** Newest first; without those whose token is gone. */
+export async function listConsoleSessions(tx: Tx, userId: string): Promise<ConsoleSession[]> {
+  const rows = await tx
+    .selectFrom('console_sessions')
+    .innerJoin('tokens', 'tokens.token_id', 'console_sessions.token_id')
+    .selectAll('console_sessions')
+    .where('console_sessions.user_id', '=', userId)
+    .orderBy('console_sessions.created_at', 'desc')
+    .orderBy('session_hash')
+    .execute()
+  return rows.map(sessionOf)
+}
+
+function sessionOf(row: Selectable<Tables['console_sessions']>): ConsoleSession {
   return {
-    sessionHash,
+    sessionHash: row.session_hash,
     tokenId: row.token_id,
     userId: row.user_id,
+    createdAt: row.created_at,
     usedAt: row.used_at,
     expiresAt: row.expires_at,
+    method: row.signed_in_by as SignInMethod | null,
+    provedAt: row.proved_at,
+    userAgent: row.user_agent,
+    clientAddress: row.client_address,
   }
+}
+
+/** The name of a session outside the store. Its hash is of 256 random bits, so a part of it reveals nothing. */
+export function sessionIdOfHash(sessionHash: string): string {
+  return `ses_${sessionHash.slice(0, 24)}`
 }
 
 export async function noteSessionUse(tx: Tx, sessionHash: string, usedAt: string): Promise<void> {

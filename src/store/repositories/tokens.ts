@@ -41,6 +41,20 @@ export function chatHash(chatUserId: string): string {
   return `chat:${chatUserId}`
 }
 
+/** Stands for the hash in the row of the token of a person's sign-ins without a token: no token has this hash. */
+function signInHash(userId: string): string {
+  return `sign-in:${userId}`
+}
+
+/** The token that sessions of a person act with who signed in without one. Revoking it ends them. */
+export async function ensureSignInToken(tx: Tx, userId: string, now: string): Promise<string> {
+  const known = await findToken(tx, signInHash(userId))
+  if (known) return known.tokenId
+  return insertToken(tx, signInHash(userId), { kind: 'user', userId }, now, {
+    name: 'Sign-in in the browser',
+  })
+}
+
 export async function findToken(tx: Tx, hash: string): Promise<StoredToken | null> {
   const row = await tx.selectFrom('tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
   return row ? tokenOf(row) : null

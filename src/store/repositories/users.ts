@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { lookOfEmail } from '../../contract/email-address.ts'
+import { lookOfEmail, normalEmail } from '../../contract/email-address.ts'
 import { newId } from '../../domain/ids.ts'
 import type { Tx } from '../db.ts'
 
@@ -48,4 +48,49 @@ export async function insertUser(
     .values({ user_id: userId, email: user.email, name: user.name, created_at: user.createdAt })
     .execute()
   return userId
+}
+
+interface ListedUser extends User {
+  createdAt: string
+  accounts: number
+  tokens: number
+  sessions: number
+  passkeys: number
+}
+
+/** In the order of their addresses, from the one after `after`. */
+export async function listUsersByAddress(
+  tx: Tx,
+  { search, after, limit }: { search: string | undefined; after: string | undefined; limit: number },
+): Promise<ListedUser[]> {
+  const countOf = (table: 'memberships' | 'tokens' | 'console_sessions' | 'passkeys') =>
+    sql<number>`(select count(*) from ${sql.table(table)} where user_id = users.user_id)`
+  let query = tx
+    .selectFrom('users')
+    .selectAll()
+    .select([
+      countOf('memberships').as('accounts'),
+      countOf('tokens').as('tokens'),
+      countOf('console_sessions').as('sessions'),
+      countOf('passkeys').as('passkeys'),
+    ])
+    .orderBy('email')
+    .limit(limit)
+  if (after !== undefined) query = query.where('email', '>', after)
+  if (search !== undefined) {
+    const pattern = `%${normalEmail(search).replace(/[\\%_]/g, '\\$&')}%`
+    query = query.where(sql<boolean>`email like ${pattern} escape '\\'`)
+  }
+  const rows = await query.execute()
+  return rows.map((row) => ({
+    ...{ userId: row.user_id, email: row.email, name: row.name, createdAt: row.created_at },
+    ...{ accounts: Number(row.accounts), tokens: Number(row.tokens) },
+    ...{ sessions: Number(row.sessions), passkeys: Number(row.passkeys) },
+  }))
+}
+
+/** Deletes the user with tokens, sessions and links. Memberships, passkeys and identities are deleted before. */
+export async function removeUserWithCredentials(tx: Tx, userId: string): Promise<void> {
+  const tables = ['tokens', 'console_sessions', 'console_links', 'oauth_grants', 'users'] as const
+  for (const table of tables) await tx.deleteFrom(table).where('user_id', '=', userId).execute()
 }

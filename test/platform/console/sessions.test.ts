@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { listAudit } from '../../../src/contract/audit.ts'
+import { forgetOldSessions } from '../../../src/operations/access/console-sessions.ts'
 import { rateLimitsOf } from '../../../src/operations/core/rate-limit.ts'
 import { makeConsoleShell } from '../../../testkit/console/shell.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
@@ -221,7 +222,7 @@ describe('a console session', () => {
     const idle = await signIn()
     await clock.advance(4 * 60 * minuteMs)
     expect((await user(idle)).status).toBe(401)
-    await platform.sessions.sweep()
+    await forgetOldSessions(platform)
     expect(await platform.db.read((tx) => tx.selectFrom('console_sessions').selectAll().execute())).toEqual(
       [],
     )

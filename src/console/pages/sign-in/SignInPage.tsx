@@ -3,63 +3,117 @@ import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { listAccounts } from '../../../contract/accounts.ts'
 import { listAppEnvs } from '../../../contract/app-envs.ts'
+import type { SignInMethods } from '../../../contract/sign-in.ts'
 import { getUser } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
 import { prefetch } from '../../api/queries.ts'
-import { onOtherTabSignedIn, signIn } from '../../api/session.ts'
+import { onOtherTabSignedIn, type Presented, sessionRequest, signIn } from '../../api/session.ts'
 import { PageTitle } from '../../components/PageTitle.tsx'
 import { Problem } from '../../components/states.tsx'
 import { Logo } from '../../shell/Frame.tsx'
 import { firstOf } from '../overview/use-environments.ts'
 import { insideConsole, overviewPath } from './inside-console.ts'
+import { MailForm } from './MailForm.tsx'
 
 export function SignInPage() {
-  const { token, setToken, error, busy, enter } = useSignIn()
+  const { mailed, error, busy, enter } = useSignIn()
+  const [methods, setMethods] = useState<SignInMethods | null>(null)
+  useEffect(() => {
+    // Without an answer the token remains, which every installation takes.
+    void sessionRequest('GET', '/console/sign-in-methods', null).then(
+      (found) => setMethods(found as SignInMethods),
+      () => undefined,
+    )
+  }, [])
   return (
     <main className="sign-in">
-      <form
-        className="panel"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void enter({ token })
-        }}
-      >
+      <div className="panel stack">
         <div className="row">
           <Logo />
           <PageTitle>Sign in to Longshore</PageTitle>
         </div>
-        <p className="muted">
-          Run <code>longshore console</code> on the machine for a link that signs you in, or paste a user
-          token.
-        </p>
-        <div className="field">
-          <label htmlFor="token">User token</label>
-          <input
-            id="token"
-            type="password"
-            autoComplete="off"
-            spellCheck={false}
-            value={token}
-            onChange={(event) => setToken(event.target.value)}
-            placeholder="lsu_…"
-            required
-          />
-        </div>
+        {mailed ? (
+          <MailedLink mailed={mailed} busy={busy} enter={enter} />
+        ) : (
+          <>
+            {methods?.email && <MailForm />}
+            <TokenForm busy={busy} enter={enter} />
+          </>
+        )}
         <Problem error={error} />
-        <button type="submit" className="button primary" disabled={busy}>
-          {busy ? 'Signing in…' : 'Sign in'}
-        </button>
-      </form>
+      </div>
     </main>
   )
 }
 
-/** Takes the code of a one-time link from the fragment, or a pasted token. */
+interface FormProps {
+  busy: boolean
+  enter: (by: Presented) => Promise<void>
+}
+
+function TokenForm({ busy, enter }: FormProps) {
+  const [token, setToken] = useState('')
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void enter({ token })
+      }}
+    >
+      <p className="muted">
+        Run <code>longshore console</code> on the machine for a link that signs you in, or paste a user token.
+      </p>
+      <div className="field">
+        <label htmlFor="token">User token</label>
+        <input
+          id="token"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          value={token}
+          onChange={(event) => setToken(event.target.value)}
+          placeholder="lsu_…"
+          required
+        />
+      </div>
+      <button type="submit" className="button primary" disabled={busy}>
+        {busy ? 'Signing in…' : 'Sign in'}
+      </button>
+    </form>
+  )
+}
+
+interface Mailed {
+  mailCode: string
+  email: string
+}
+
+/** A click, because mail scanners open links; with the address, because somebody else may have sent their own link. */
+function MailedLink({ mailed, busy, enter }: FormProps & { mailed: Mailed }) {
+  return (
+    <>
+      <p>
+        This link signs you in as <strong>{mailed.email}</strong>. Go on only if that is you.
+      </p>
+      <button
+        type="button"
+        className="button primary"
+        disabled={busy}
+        onClick={() => void enter({ mailCode: mailed.mailCode })}
+      >
+        Sign in as {mailed.email}
+      </button>
+    </>
+  )
+}
+
+/** Takes the code of a one-time link from the fragment, or what a form presents. */
 function useSignIn() {
   const { next } = useSearch({ from: '/sign-in' })
   const navigate = useNavigate()
   const router = useRouter()
-  const [token, setToken] = useState('')
+  const [mailed, setMailed] = useState<Mailed | null>(null)
   const [error, setError] = useState<AppError | null>(null)
   const [busy, setBusy] = useState(false)
   const queries = useQueryClient()
@@ -67,18 +121,25 @@ function useSignIn() {
 
   const href = insideConsole(next, router.origin ?? location.origin)
 
-  const enter = async (by: { code: string } | { token: string }) => {
+  const enter = async (by: Presented) => {
     setBusy(true)
     setError(null)
     try {
       // The code of the next page arrives during the sign-in, and the first data of every page with its answer.
       void router.preloadRoute({ href } as unknown as Parameters<typeof router.preloadRoute>[0])
       await signIn(by, () => readAhead(queries, href))
-      setToken('')
       await navigate({ href, replace: true })
     } catch (refusal) {
       setError(refusal as AppError)
       setBusy(false)
+    }
+  }
+  const look = async (mailCode: string) => {
+    try {
+      const { email } = (await sessionRequest('POST', '/console/mailed-link', { mailCode })) as Mailed
+      setMailed({ mailCode, email })
+    } catch (refusal) {
+      setError(refusal as AppError)
     }
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: each code is used once, when it arrives
@@ -89,7 +150,8 @@ function useSignIn() {
       spent.current = code
       // Remove the code from the address bar and the history first.
       history.replaceState(history.state, '', location.pathname + location.search)
-      void enter({ code })
+      if (code.startsWith('mail.')) void look(code.slice('mail.'.length))
+      else void enter({ code })
     }
     take()
     // A new link that is pasted into this tab changes only the fragment.
@@ -105,7 +167,7 @@ function useSignIn() {
       ),
     [href, navigate, queries],
   )
-  return { token, setToken, error, busy, enter }
+  return { mailed, error, busy, enter }
 }
 
 /** Reads the first data of every page, then the overview. Resolves to the id of the user. */
