@@ -197,14 +197,6 @@ export const resources = {
     auditName: 'session',
     in: 'account',
   },
-  passkey: {
-    noun: 'Passkey',
-    idPrefix: 'pky',
-    idFields: ['passkeyId'],
-    listedBy: 'list-user-passkeys',
-    auditName: 'passkey',
-    in: 'account',
-  },
   user: {
     noun: 'User',
     idPrefix: 'usr',
@@ -252,7 +244,7 @@ interface Scope {
 /** Policies that are on no single object that exists. */
 const scopes = {
   installation: {
-    names: ['token', 'invitation', 'session', 'passkey', 'user'],
+    names: ['token', 'invitation', 'session', 'user'],
     toolScope: { reads: 'env', writes: null },
   },
   'account-or-app': { names: ['app', 'account'], toolScope: { reads: 'env', writes: null } },

@@ -45,7 +45,7 @@ export class WebClient {
     return { status: answer.status, rule: answer.headers.get('longshore-rule'), text, json: JSON.parse(text) }
   }
 
-  /** The signed-in user's address; null if nobody is signed in. */
+  /** The signed-in user's address; null without a session. */
   async email(): Promise<string | null> {
     const { status, json } = await this.call('GET', '/user')
     return status === 200 ? json.email : null

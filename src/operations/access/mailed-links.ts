@@ -133,8 +133,8 @@ async function sent(
     lines: [
       `Open this link to sign in to the Longshore installation at ${publicUrl()} as ${user.email}:`,
       addressOf(publicUrl(), code),
-      `The link works once, until ${expiresAt}. Never pass it on: it signs in whoever has it.`,
-      'If you did not ask for it, ignore this mail. Nobody is signed in.',
+      `The link works once, until ${expiresAt}. Never pass it on: anyone who has it can sign in as you.`,
+      'If you did not ask for it, ignore this mail. Opening it is what signs in.',
     ],
   })
   if (result.ok) return 'sent'

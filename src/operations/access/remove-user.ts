@@ -50,7 +50,7 @@ export default handler(removeUser, async ({ tx, caller }, { userId }) => {
     },
     impact: { actions: ['change-access', 'change-credential'] },
     effects: [
-      `${user.email} loses access to ${memberships.length} account(s) immediately.`,
+      `${user.email} loses access to every account immediately.`,
       'Their tokens, connected agents, sessions and passkeys stop working. What they created stays.',
     ],
   }

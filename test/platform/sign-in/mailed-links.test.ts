@@ -76,7 +76,7 @@ describe('sign-in by a mailed link', () => {
 
   it('sign-in: answers the same bytes for an address that no user has, and mails nothing there', async () => {
     const person = await platform.makeUser()
-    const [known, unknown] = [await ask(person.email), await ask('nobody@example.com')]
+    const [known, unknown] = [await ask(person.email), await ask('stranger@example.com')]
     expect([unknown.status, await unknown.text()]).toEqual([known.status, await known.text()])
     await until(async () => (await stored()).some(({ mail }) => mail === 'due'))
     await deliver()

@@ -53,7 +53,7 @@ describe('sessions and users', () => {
     expect((await client.post('/console/session', { token: agent })).status).toBe(403)
   })
 
-  it('sign-in: operators list and remove users; nobody removes themselves or the last admin of an account', async () => {
+  it('sign-in: operators list and remove users; no operator removes themselves or the last admin of an account', async () => {
     const person = await platform.makeUser()
     const session = await signedIn(person)
     expect((await as(person.token, 'GET', '/users')).status).toBe(403)
