@@ -7,7 +7,7 @@ import {
 } from '../../store/repositories/console-sessions.ts'
 import { deleteSignInLinksOfUser } from '../../store/repositories/sign-in-links.ts'
 import { notFound } from '../core/authorize.ts'
-import { handler } from '../core/handler.ts'
+import { handler, noImpact } from '../core/handler.ts'
 import { userOf } from '../core/user-of.ts'
 
 export default handler(endUserSessions, async ({ tx, caller }, { sessionId }) => {
@@ -34,7 +34,7 @@ export default handler(endUserSessions, async ({ tx, caller }, { sessionId }) =>
       before: { sessions: ended.map(({ sessionHash }) => sessionIdOfHash(sessionHash)) },
       after: null,
     },
-    impact: { actions: ['change-credential'] },
+    impact: ended.length === 0 ? noImpact : { actions: ['change-credential'] },
     effects: [
       sessionId === undefined
         ? 'Every browser is signed out, and open sign-in links stop working. Tokens stay.'

@@ -9,6 +9,7 @@ const matrix = new AccessMatrix()
 /** For these, the matrix names an object that does not exist. */
 const ofNobody = new Set([
   'revoke-user-token',
+  'remove-user',
   'accept-invitation',
   'decline-invitation',
   'connect-chat-user',
