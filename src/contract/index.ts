@@ -24,6 +24,7 @@ import * as members from './members.ts'
 import type { Operation } from './operation.ts'
 import * as policy from './policy.ts'
 import * as regions from './regions.ts'
+import * as remediations from './remediations.ts'
 import * as signIn from './sign-in.ts'
 import * as users from './users.ts'
 
@@ -137,6 +138,14 @@ export const operations: readonly Operation[] = [
   alerts.deleteAlert,
   alerts.toggleAlert,
   alerts.refreshAlert,
+  remediations.createRemediation,
+  remediations.updateRemediation,
+  remediations.deleteRemediation,
+  remediations.toggleRemediation,
+  remediations.listRemediations,
+  remediations.getRemediation,
+  remediations.listRemediationRuns,
+  remediations.getRemediationRun,
   diagnosis.diagnoseAppEnv,
   diagnosis.getAccountHealth,
   diagnosis.listDiagnosisCauses,

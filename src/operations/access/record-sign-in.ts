@@ -20,7 +20,7 @@ export async function recordSignIn(tx: Tx, secrets: SecretBox, session: ConsoleS
   const none = { sessionId: null, traceId: null, agent: null, confirmedBy: null, chat: null }
   const entry = {
     ...{ at: createdAt, principal: userId, surface: 'console' as const, tokenId, clientAddress, ...none },
-    ...{ undid: null, approvalId: null, operation: 'sign-in', objectType: 'session' },
+    ...{ undid: null, approvalId: null, remediationRunId: null, operation: 'sign-in', objectType: 'session' },
     ...{ objectId: sessionIdOfHash(sessionHash), outcome: 'done' as const, impact: null },
     ...{ before: null, after: { method, userAgent } },
   }

@@ -42,6 +42,7 @@ import { approvals } from './080-approvals.ts'
 import { chat } from './085-chat.ts'
 import { domains } from './088-domains.ts'
 import { approvalLinks } from './091-approval-links.ts'
+import { remediations } from './092-remediations.ts'
 import { signIn } from './100-sign-in.ts'
 import type { Migration } from './migration.ts'
 
@@ -90,5 +91,6 @@ export const migrations: readonly Migration[] = [
   chat,
   domains,
   approvalLinks,
+  remediations,
   signIn,
 ]
