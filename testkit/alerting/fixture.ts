@@ -2,6 +2,7 @@ import { createNotifier } from '../../src/alerting/notifiers/deliver.ts'
 import type { Notifier } from '../../src/alerting/notifiers/notifier.ts'
 import { createAlert, getAlert } from '../../src/contract/alerts.ts'
 import { createContactPoint } from '../../src/contract/contact-points.ts'
+import type { Metric } from '../../src/contract/metrics.ts'
 import { createLog, Secret } from '../../src/log.ts'
 import { TestClock } from '../fakes/clock.ts'
 import { FakeMetrics } from '../fakes/metrics.ts'
@@ -61,8 +62,8 @@ export class AlertingFixture {
   }
 
   /** One that was deployed and runs, as far as the rows say. */
-  async makeEnvironment(): Promise<string> {
-    const { appEnvId } = await this.platform.makeEnvironment()
+  async makeEnvironment(app: Record<string, unknown> = {}): Promise<string> {
+    const { appEnvId } = await this.platform.makeEnvironment({ app })
     const { db, now: createdAt } = this.platform
     const contentId = `dep_${appEnvId}`
     const record = JSON.stringify({ contentId, appEnvId, version: 1, type: 'IMAGE', images: {} })
@@ -86,10 +87,10 @@ export class AlertingFixture {
   }
 
   /** Cycles of 10 s with one sample each. */
-  async cycles(appEnvId: string, value: number | null, count: number): Promise<void> {
+  async cycles(appEnvId: string, value: number | null, count: number, metric: Metric = 'cpu_percent') {
     for (let turn = 0; turn < count; turn += 1) {
       await this.clock.advance(10_000)
-      if (value !== null) this.metrics.add(appEnvId, 'cpu_percent', this.clock.wallMs(), value)
+      if (value !== null) this.metrics.add(appEnvId, metric, this.clock.wallMs(), value)
       await this.platform.alerting.evaluator.cycle()
     }
   }

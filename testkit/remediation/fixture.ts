@@ -1,3 +1,4 @@
+import type { Metric } from '../../src/contract/metrics.ts'
 import { AlertingFixture } from '../alerting/fixture.ts'
 import type { TestPlatform } from '../platform/test-platform.ts'
 
@@ -45,9 +46,9 @@ export class RemediationFixture {
   }
 
   /** Cycles of 10 s with one sample each, and a pass after each of them. */
-  async cycles(appEnvId: string, value: number | null, count: number): Promise<void> {
+  async cycles(appEnvId: string, value: number | null, count: number, metric?: Metric): Promise<void> {
     for (let turn = 0; turn < count; turn += 1) {
-      await this.alerting.cycles(appEnvId, value, 1)
+      await this.alerting.cycles(appEnvId, value, 1, metric)
       await this.platform.remediations.pass()
     }
   }

@@ -21,8 +21,8 @@ interface ToDeploy {
 }
 
 /**
- * The settings of a new deployment: all saved ones. The changes of other people stay pending when an agent deploys and
- * does not name them, and job settings when an environment token does (E4).
+ * The settings of a new deployment: all saved ones. The changes of other people stay pending when an agent or a
+ * remediation deploys and does not name them, and job settings when an environment token does (E4).
  */
 export async function settingsToDeploy(
   context: Context,
@@ -34,8 +34,11 @@ export async function settingsToDeploy(
   const inForce = await settingsInForce(context, environment)
   if (context.caller.kind === 'environment')
     return { settings: { ...saved, jobConfig: inForce.jobConfig }, held: [] }
-  if (context.caller.actor !== 'agent' || include?.includes('all')) return { settings: saved, held: [] }
-  const own = [userIdOrNull(context.caller), ...(include ?? [])]
+  const { actor } = context.caller
+  if ((actor !== 'agent' && actor !== 'remediation') || include?.includes('all'))
+    return { settings: saved, held: [] }
+  // A remediation acts for a user, but what that person left pending is not its own.
+  const own = [actor === 'agent' ? userIdOrNull(context.caller) : null, ...(include ?? [])]
   const authors = await listAuthors(context.tx, environment.appEnvId)
   const held = pendingPaths(saved, inForce)
     .map((path) => ({ path, by: authors.get(path)?.by ?? null }))

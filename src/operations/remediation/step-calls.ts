@@ -18,6 +18,8 @@ import { findContent, findLastGoodRollout, findRollout } from '../../store/repos
 import type { StepCall } from '../core/call.ts'
 import { checkInput } from '../core/check-input.ts'
 
+type FunctionConfigChange = Partial<Environment['saved']['functionConfig']>
+
 const byId = new Map(operations.map((row) => [row.id, row]))
 
 /** What a step is performed on. */
@@ -54,6 +56,7 @@ export async function callOfStep(
     }
     case 'function-limits': {
       const { action: _, ...given } = step
+      refusePending(environment, given)
       return call(updateFunctionConfig, { appEnvId, ...given, applyImmediately: true })
     }
     case 'run-job': {
@@ -66,6 +69,17 @@ export async function callOfStep(
     case 'call-agent':
       return null
   }
+}
+
+/** A limit that is saved and not in force is a change that a person has not finished. */
+function refusePending({ saved, applied }: Environment, given: FunctionConfigChange): void {
+  const names = Object.keys(given) as (keyof FunctionConfigChange)[]
+  const pending = names.filter((name) => saved.functionConfig[name] !== applied.functionConfig[name])
+  if (pending.length === 0) return
+  throw new AppError('conflict', 'The step would override a pending change', {
+    details: `${pending.join(', ')} is saved and not in force: apply or undo it first.`,
+    rule: 'remediation-people',
+  })
 }
 
 /** The version that served before the one that serves now. */

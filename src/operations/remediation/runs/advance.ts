@@ -166,6 +166,9 @@ async function acting(step: Step, progress: StepProgress): Promise<Advanced> {
   return { run: verifying(progress.run, target, context, facts.scaled), wake: progress.wake }
 }
 
+/** Rules by which people decided against a step. */
+const endsWithoutFailure = ['policy', 'remediation-people']
+
 /** A step was refused or failed. What only has to wait, waits; what was done before it is put back. */
 async function stopped(step: Step, progress: StepProgress, error: AppError): Promise<Advanced> {
   const reason = textOf(error)
@@ -173,7 +176,12 @@ async function stopped(step: Step, progress: StepProgress, error: AppError): Pro
     error.rule === 'claimed-environment' || error.rule === 'agents-paused' || error.kind === 'unavailable'
   if (waits) return { run: { ...progress.run, reason }, wake: progress.wake }
   if (progress.run.steps.some(({ auditId }) => auditId !== null)) return failedAfter(step, progress, reason)
-  const status = error.kind === 'rate-limited' ? 'limited' : error.rule === 'policy' ? 'skipped' : 'failed'
+  const status =
+    error.kind === 'rate-limited'
+      ? 'limited'
+      : endsWithoutFailure.includes(error.rule ?? '')
+        ? 'skipped'
+        : 'failed'
   return { run: await end(step.context, progress.run, status, reason), wake: progress.wake }
 }
 

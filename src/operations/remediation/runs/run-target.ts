@@ -97,6 +97,7 @@ async function alertTrigger(
     return { ...at, is: isOver ? 'over' : 'on', why: '' }
   }
   if (!isOpen) return { ...at, is: 'over', why: '' }
+  if (seen.isSilent) return { ...at, is: 'paused', why: 'Its metric has no data at the moment.' }
   return now === 'Firing'
     ? { ...at, is: 'on', why: '' }
     : { ...at, is: 'paused', why: `The alert is ${now} at the moment, and its episode is still open.` }

@@ -16,12 +16,17 @@ export type Diagnosis = OutputOf<typeof diagnoseAppEnv>
 export interface Seen {
   /** Times of the values of the trigger's metric. */
   samples: readonly number[]
+  /** The newest of them is older than the metric can be late: it stopped. */
+  isSilent: boolean
   /** Null if it was not needed, or could not be read. */
   findings: readonly Finding[] | null
   /** Whether diagnosis calls the environment healthy; null if the run does not ask for that. */
   healthy: boolean | null
   picture: RemediationRun['picture']
 }
+
+/** So many values may be late or lost before a metric counts as stopped. */
+const silentPeriods = 6
 
 interface SeenDeps {
   reader: EnvironmentReader
@@ -52,8 +57,10 @@ export async function seenOf(
   const wantsHealth = run.verifyFrom !== null && 'healthyWithinSeconds' in verify
   const wantsFix = run.verifyFrom === null && steps.some(({ action }) => action === 'apply-fix')
   const diagnosis = wantsHealth || wantsFix ? await readDiagnosis(deps, run.appEnvId) : null
+  const samples = alert ? await samplesOf(deps, run, alert, nowMs) : []
   return {
-    samples: alert ? await samplesOf(deps, run, alert, nowMs) : [],
+    samples,
+    isSilent: nowMs - (samples.at(-1) ?? Number.NEGATIVE_INFINITY) > silentPeriods * deps.metrics.periodMs,
     findings: diagnosis?.findings ?? null,
     healthy: wantsHealth && alert ? isHealthyApart(diagnosis) : null,
     picture: await pictureOf(deps, run, alert, nowMs),
