@@ -1,6 +1,16 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import type { Engine, EngineContainer } from '../../src/engines/engine.ts'
-import { processIdentity } from '../../src/engines/process/supervisor/proc-tree.ts'
+import { engineFiles } from '../../src/engines/process/engine-files.ts'
+import {
+  processesWithHome,
+  processIdentity,
+  processIds,
+  readProcesses,
+  readText,
+  treeOf,
+} from '../../src/engines/process/supervisor/proc-tree.ts'
 import type { SourceFiles } from '../builds/sample-sources.ts'
 import { messagesOf, ProcessInstallation } from './process-installation.ts'
 import { until } from './suite-installation.ts'
@@ -10,11 +20,12 @@ export class ProcessFixture {
   installation!: ProcessInstallation
   engine!: Engine
 
-  constructor(lasts: 'test' | 'file') {
+  /** `noRoot`: as on a machine that offers no private root. */
+  constructor(lasts: 'test' | 'file', { noRoot = false } = {}) {
     const [before, after] = lasts === 'test' ? [beforeEach, afterEach] : [beforeAll, afterAll]
     before(async () => {
       this.installation = await ProcessInstallation.create()
-      this.engine = await this.installation.open()
+      this.engine = await this.installation.open(noRoot ? { probe: async () => 'a test' } : {})
     })
     after(() => this.installation.destroy())
   }
@@ -45,6 +56,12 @@ export class ProcessFixture {
     return (await this.engine.list()).find((container) => container.name === name) ?? null
   }
 
+  /** The machine's numbers of the processes of build steps. */
+  stepPids(): number[] {
+    const { images } = engineFiles(this.installation.home)
+    return processesWithHome(processIds(), (home) => home.startsWith(images))
+  }
+
   exited(name: string): Promise<EngineContainer> {
     return until(`${name} ended`, async () => {
       const found = await this.find(name)
@@ -53,12 +70,26 @@ export class ProcessFixture {
   }
 
   /** The number a container printed, once it did. */
-  printedPid(name: string, label: string): Promise<number> {
+  printedNumber(name: string, label: string): Promise<number> {
     return until(`${name} prints ${label}`, async () => {
       const line = (await messagesOf(this.engine, name)).find((message) => message.startsWith(label))
       return line ? Number(line.slice(label.length)) : null
     })
   }
+
+  /** The machine's number of the process whose own number a container printed. */
+  async printedPid(name: string, label: string): Promise<number> {
+    const inner = await this.printedNumber(name, label)
+    const { containers } = engineFiles(this.installation.home)
+    const { pid } = JSON.parse(readFileSync(path.join(containers, name, 'record.json'), 'utf8'))
+    const rows = treeOf(pid, readProcesses())
+    return rows.find((row) => innerPid(row.pid) === inner)!.pid
+  }
+}
+
+/** The number of a process in its own namespace. */
+function innerPid(pid: number): number {
+  return Number(/^NSpid:.*?(\d+)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1])
 }
 
 export const gone = (pid: number) =>

@@ -26,7 +26,7 @@ export class ProcessInstallation {
   }
 
   /** Another engine object on this data directory, opened. */
-  async open(more: { nodeImage?: string } = {}): Promise<Engine> {
+  async open(more: { nodeImage?: string; probe?: () => Promise<string> } = {}): Promise<Engine> {
     const engine = createProcessEngine({
       home: this.home,
       clock: systemClock,

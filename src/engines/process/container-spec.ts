@@ -1,46 +1,107 @@
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { type ContainerSpec, EngineFailure } from '../engine.ts'
-import type { EngineFiles } from './engine-files.ts'
+import { keepingPath } from '../login-shell.ts'
+import { containerHome, type EngineFiles } from './engine-files.ts'
+import { hostPath } from './host-runtimes.ts'
 import { ImagePaths } from './image-paths.ts'
 import type { ProcessImage } from './image-store.ts'
 import { withBoundary } from './module-boundary.ts'
+import type { PrivateRoot } from './private-root/private-root.ts'
 import type { StartRequest } from './supervisor/protocol.ts'
+import { mountVolumes, volumeBinds } from './volumes.ts'
 
 const pathLists = ['PATH', 'NODE_PATH', 'PYTHONPATH']
 
+interface StartOptions {
+  files: EngineFiles
+  /** Folder of the image's files. */
+  root: string
+  /** Null if this machine offers none. */
+  privateRoot: PrivateRoot | null
+}
+
 /**
- * The process to spawn for a container. Its environment is the host's PATH, ENV of the Dockerfile and the container's
- * own variables, in this order, and none of the platform's variables.
+ * The process to spawn for a container. Its environment is PATH, ENV of the Dockerfile and the container's own
+ * variables, in this order, and none of the platform's variables.
  */
 export function startRequest(
   spec: ContainerSpec,
   image: ProcessImage,
-  root: string,
-  searchPath: string,
-  files: EngineFiles,
+  { files, root, privateRoot }: StartOptions,
 ): StartRequest {
-  const paths = new ImagePaths(root)
-  const env: Record<string, string> = { PATH: searchPath, ...image.env }
+  const paths = new ImagePaths(root, privateRoot)
+  if (spec.workingDir) makeWorkingDir(paths, workingDirOf(spec, image))
+  return privateRoot
+    ? rootedRequest(spec, image, { files, paths, privateRoot })
+    : plainRequest(spec, image, { files, paths })
+}
+
+function rootedRequest(
+  spec: ContainerSpec,
+  image: ProcessImage,
+  { files, paths, privateRoot }: { files: EngineFiles; paths: ImagePaths; privateRoot: PrivateRoot },
+): StartRequest {
+  const around = {
+    dir: containerHome(files, spec.name),
+    image: paths.root,
+    binds: volumeBinds(spec, paths, files.volumes),
+  }
+  const command = {
+    argv: spec.command ? keepingPath(spec.command) : commandOf(spec, image),
+    cwd: workingDirOf(spec, image),
+    env: { ...image.env, ...spec.env },
+  }
+  return { ...identity(spec), ...privateRoot.inside(around, command), isRooted: true }
+}
+
+/** Without a private root: paths in the command and in lists of paths become those of the machine, volumes are links. */
+function plainRequest(
+  spec: ContainerSpec,
+  image: ProcessImage,
+  { files, paths }: { files: EngineFiles; paths: ImagePaths },
+): StartRequest {
+  mountVolumes(spec, paths.root, files.volumes)
+  const env: Record<string, string> = { PATH: hostPath(), ...image.env }
   for (const name of pathLists) {
     if (env[name] !== undefined) env[name] = paths.mapPathList(env[name])
   }
-  const argv = spec.command ?? [...(image.entrypoint ?? []), ...(image.cmd ?? [])]
-  if (argv.length === 0)
-    throw new EngineFailure('exited', 'The image has no command to run. Add CMD ["program", "argument"].')
   return {
-    name: spec.name,
-    podId: spec.podId,
-    appEnvId: spec.appEnvId,
-    argv: paths.mapWords(argv),
+    ...identity(spec),
+    argv: paths.mapWords(commandOf(spec, image)),
     cwd: paths.toHost(workingDirOf(spec, image)),
     env: withBoundary({ ...env, ...withMountPaths(spec, paths) }, files),
-    declaredPort: spec.port,
-    memoryMb: spec.memoryMb,
   }
 }
 
+function makeWorkingDir(paths: ImagePaths, workingDir: string): void {
+  try {
+    mkdirSync(paths.forWriting(workingDir), { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error
+    throw new EngineFailure(
+      'bad-command',
+      `The working directory ${workingDir} cannot be made: it is not a folder.`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+function identity({ name, podId, appEnvId, port, memoryMb }: ContainerSpec) {
+  return { name, podId, appEnvId, declaredPort: port, memoryMb }
+}
+
+function commandOf(spec: ContainerSpec, image: ProcessImage): string[] {
+  const argv = spec.command ?? [...(image.entrypoint ?? []), ...(image.cmd ?? [])]
+  if (argv.length > 0) return [...argv]
+  throw new EngineFailure('exited', 'The image has no command to run. Add CMD ["program", "argument"].')
+}
+
 /** A relative working directory is relative to the image's. */
-export function workingDirOf({ workingDir }: ContainerSpec, { workdir }: ProcessImage): string {
+function workingDirOf({ workingDir }: ContainerSpec, { workdir }: ProcessImage): string {
   return path.posix.resolve('/', workdir, workingDir ?? '')
 }
 

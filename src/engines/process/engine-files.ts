@@ -17,6 +17,8 @@ export interface EngineFiles {
   readonly volumes: string
   /** Stand-ins for commands that would change the machine, first in PATH of RUN. */
   readonly shims: string
+  /** Program and lowest layer of private roots. */
+  readonly privateRoot: string
   /** Ends Node's search for modules at `dir`. */
   readonly moduleBoundary: string
   readonly supervisorLog: string
@@ -38,6 +40,7 @@ export function engineFiles(home: string): EngineFiles {
     containers: path.join(dir, 'containers'),
     volumes: path.join(dir, 'volumes'),
     shims: path.join(dir, 'shims'),
+    privateRoot: path.join(dir, 'private-root'),
     moduleBoundary: path.join(dir, 'module-boundary.cjs'),
     supervisorLog: path.join(dir, 'supervisor.log'),
     socket:
@@ -74,6 +77,11 @@ export function makeEngineDirs(files: EngineFiles): void {
       details: `Remove ${path.dirname(files.socket)}, or choose a shorter LONGSHORE_HOME so that it is not needed.`,
     })
   }
+}
+
+/** Private folder of a container; the HOME by which its processes are found. */
+export function containerHome(files: EngineFiles, name: string): string {
+  return path.join(files.containers, assertFileName(name), 'home')
 }
 
 /** Names and ids become folder names; only these characters are allowed, so never a path. */

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { type Clock, sleep, timestamp } from '../../clock.ts'
@@ -23,18 +22,17 @@ import {
 } from '../engine.ts'
 import { BuildLog } from './build/log.ts'
 import { writeShims } from './build/run-shims.ts'
-import { startRequest, workingDirOf } from './container-spec.ts'
+import { startRequest } from './container-spec.ts'
 import { HostDatabases } from './databases/host-databases.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from './engine-files.ts'
-import { hostPath } from './host-runtimes.ts'
-import { ImagePaths } from './image-paths.ts'
 import { ImageStore, type ProcessImage } from './image-store.ts'
 import { ownedFolders } from './owned-folders.ts'
+import { PrivateRoot } from './private-root/private-root.ts'
 import { SupervisorClient } from './supervisor/client.ts'
 import { ContainerLogReader } from './supervisor/container-log.ts'
 import type { ContainerRecord } from './supervisor/protocol.ts'
 import { folderCopies } from './volume-copies.ts'
-import { mountVolumes, removeVolumes } from './volumes.ts'
+import { removeVolumes } from './volumes.ts'
 
 const followPeriodMs = 100
 
@@ -49,12 +47,17 @@ interface ProcessEngineOptions {
   supervisorEntry: readonly string[]
   /** LONGSHORE_NODE_IMAGE: this machine's Node replaces it, whatever its name. */
   nodeImage?: string
+  /** For tests: makes the private root, or says why there is none. */
+  probe?: typeof PrivateRoot.probe
 }
 
+const sharedNetwork = 'Containers have a private root, but use the network of this machine.'
+const noRoot = 'The process engine does not isolate, because this machine offers no private root'
+
 /**
- * Runs source as child processes of a supervisor, without isolation (docs/decisions/process-engine.md): the
- * default if no container engine is available. Containers of one version share one file tree; `ImagePaths`
- * rewrites absolute paths. Needs Linux (/proc).
+ * Runs source as child processes of a supervisor, each in a private root (docs/decisions/process-engine.md): the default
+ * if no container engine is available. Without a private root, containers of one version share one file tree and
+ * `ImagePaths` rewrites absolute paths. Needs Linux (/proc).
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   return new ProcessEngine(options)
@@ -70,14 +73,20 @@ class ProcessEngine implements Engine {
   readonly #supervisor: SupervisorClient
   readonly #clock: Clock
   readonly #nodeImage: string | null
+  readonly #log: Log
+  readonly #probe: typeof PrivateRoot.probe
+  #privateRoot: PrivateRoot | null = null
+  #noPrivateRoot: string | null = null
   readonly #watchers = new Set<(name: string) => void>()
   readonly owned = () => ownedFolders(this.#files, this.#images)
   readonly imageCommand = (image: string) => this.#images.commandOf(image)
 
-  constructor({ home, clock, log, supervisorEntry, nodeImage }: ProcessEngineOptions) {
+  constructor({ home, clock, log, supervisorEntry, nodeImage, probe }: ProcessEngineOptions) {
+    this.#log = log
+    this.#probe = probe ?? ((dir) => PrivateRoot.probe(dir))
     this.#files = engineFiles(home)
     this.#images = new ImageStore(this.#files.images)
-    this.#databases = new HostDatabases(this.#files.volumes)
+    this.#databases = new HostDatabases(this.#files)
     this.volumes = folderCopies(this.#files.volumes)
     this.#clock = clock
     this.#nodeImage = nodeImage ?? null
@@ -95,12 +104,17 @@ class ProcessEngine implements Engine {
   isolation(): Isolation {
     return {
       metadataBlocked: false,
-      reason: 'The process engine does not isolate: programs use the network of this machine.',
+      reason: this.#noPrivateRoot === null ? sharedNetwork : `${noRoot}: ${this.#noPrivateRoot}.`,
     }
   }
 
   async open(): Promise<void> {
     makeEngineDirs(this.#files)
+    const found = await this.#probe(this.#files.privateRoot)
+    this.#privateRoot = typeof found === 'string' ? null : found
+    this.#noPrivateRoot = typeof found === 'string' ? found : null
+    this.#databases.privateRoot = this.#privateRoot
+    if (this.#noPrivateRoot !== null) this.#log.warn({ reason: this.#noPrivateRoot }, noRoot)
     writeShims(this.#files.shims)
     await this.#supervisor.open()
   }
@@ -122,6 +136,7 @@ class ProcessEngine implements Engine {
         log: new BuildLog(onLog, spec.secretBuildArgs),
         imageDir,
         files: this.#files,
+        privateRoot: this.#privateRoot,
         nodeImage: this.#nodeImage,
         signal,
         runStep: (step, onOutput) => this.#supervisor.step(step, onOutput, signal),
@@ -177,7 +192,7 @@ class ProcessEngine implements Engine {
 
   async apply(spec: ContainerSpec): Promise<EngineContainer> {
     if (spec.database) {
-      const start = await this.#databases.startRequest(spec, spec.database, hostPath())
+      const start = await this.#databases.startRequest(spec, spec.database)
       return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
     }
     let image: ProcessImage
@@ -191,9 +206,7 @@ class ProcessEngine implements Engine {
     }
     // No check first: the supervisor starts each name once and otherwise returns the existing container.
     const root = this.#images.rootOf(image.contentId)
-    mountVolumes(spec, root, this.#files.volumes)
-    if (spec.workingDir) makeWorkingDir(new ImagePaths(root), workingDirOf(spec, image))
-    const start = startRequest(spec, image, root, hostPath(), this.#files)
+    const start = startRequest(spec, image, { files: this.#files, root, privateRoot: this.#privateRoot })
     return toContainer(await this.#supervisor.ask<ContainerRecord>({ verb: 'start', start }))
   }
 
@@ -257,22 +270,6 @@ class ProcessEngine implements Engine {
 
   #find(name: string): Promise<ContainerRecord | null> {
     return this.#supervisor.ask<ContainerRecord | null>({ verb: 'find', name })
-  }
-}
-
-function makeWorkingDir(paths: ImagePaths, workingDir: string): void {
-  try {
-    mkdirSync(paths.forWriting(workingDir), { recursive: true })
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error
-    throw new EngineFailure(
-      'bad-command',
-      `The working directory ${workingDir} cannot be made: it is not a folder.`,
-      {
-        cause: error,
-      },
-    )
   }
 }
 

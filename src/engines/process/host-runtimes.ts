@@ -31,7 +31,12 @@ export function hostPath(): string {
  * The host's runtime for `FROM image`; throws `not supported` if there is none. `nodeImage` is Node whatever its name:
  * the presets start from it on every engine.
  */
-export async function resolveBase(image: string, line: number, nodeImage: string | null): Promise<Base> {
+export async function resolveBase(
+  image: string,
+  line: number,
+  nodeImage: string | null,
+  searchPath: string,
+): Promise<Base> {
   const runtime = image === nodeImage ? 'node' : runtimeOf(image)
   const refuse = (why: string) =>
     new EngineFailure(
@@ -42,8 +47,8 @@ export async function resolveBase(image: string, line: number, nodeImage: string
   if (runtime === 'system')
     return { runtime, cmd: null, note: `${image}: this machine’s own system stands in for it` }
   const programs = runtime === 'node' ? ['node'] : ['python3', 'python']
-  const program = programs.find((name) => findProgram(name, hostPath()) !== null)
-  const version = program ? await versionOf(program) : null
+  const program = programs.find((name) => findProgram(name, searchPath) !== null)
+  const version = program ? await versionOf(program, searchPath) : null
   if (!program || version === null) throw refuse(`this machine has no ${programs[0]} in its PATH.`)
   return { runtime, cmd: [program], note: `${image}: this machine’s ${program} ${version} stands in for it` }
 }
@@ -71,16 +76,17 @@ export function findProgram(name: string, searchPath: string): string | null {
 
 const versions = new Map<string, Promise<string | null>>()
 
-function versionOf(program: string): Promise<string | null> {
+function versionOf(program: string, searchPath: string): Promise<string | null> {
   if (program === 'node') return Promise.resolve(process.version)
-  let version = versions.get(program)
+  const file = findProgram(program, searchPath)!
+  let version = versions.get(file)
   if (!version) {
     version = new Promise((resolve) => {
-      execFile(program, ['--version'], { timeout: 10_000 }, (error, stdout, stderr) =>
+      execFile(file, ['--version'], { timeout: 10_000 }, (error, stdout, stderr) =>
         resolve(error ? null : (stdout || stderr).trim().replace(/^python\s+/i, '')),
       )
     })
-    versions.set(program, version)
+    versions.set(file, version)
   }
   return version
 }

@@ -1,16 +1,19 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync, unlinkSync } from 'node:fs'
 import path from 'node:path'
 import { EngineFailure } from '../engine.ts'
+import type { PrivateRoot } from './private-root/private-root.ts'
 
 /**
- * Maps container paths to the folder that stands for `/`. Without chroot, programs see the host's files, so
- * only paths in commands and variables with a clear meaning are rewritten (docs/decisions/process-engine.md).
+ * Maps container paths to the folder that stands for `/`. In a private root programs see it as `/`. Without one they see
+ * the host's files, so only paths in commands and variables with a clear meaning are rewritten.
  */
 export class ImagePaths {
   readonly root: string
+  readonly #privateRoot: PrivateRoot | null
 
-  constructor(root: string) {
+  constructor(root: string, privateRoot: PrivateRoot | null) {
     this.root = root
+    this.#privateRoot = privateRoot
   }
 
   /** The host path of an absolute container path; `..` stops at the root. */
@@ -18,8 +21,12 @@ export class ImagePaths {
     return path.join(this.root, path.posix.normalize(`/${containerPath}`))
   }
 
-  /** The host path for writing. Throws `build step` if a link on the way leads out of the root. */
+  /**
+   * The host path for writing. A link means a place in the image; without a private root, where it means one of the
+   * machine, throws `build step` if it leads out of the image.
+   */
   forWriting(containerPath: string): string {
+    if (this.#privateRoot) return this.#resolve(containerPath)
     const wanted = this.toHost(containerPath)
     let existing = wanted
     while (!existsSync(existing) && existing !== this.root) existing = path.dirname(existing)
@@ -33,9 +40,37 @@ export class ImagePaths {
     return wanted
   }
 
+  /** Whether COPY finds a folder at this path. */
+  isFolder(containerPath: string): boolean {
+    const own = lstatSync(this.forWriting(containerPath), { throwIfNoEntry: false })
+    return own ? own.isDirectory() : (this.#privateRoot?.isFolder(containerPath) ?? false)
+  }
+
+  /** Follows links as a process inside does, with the image's folder as `/`. */
+  #resolve(containerPath: string): string {
+    const rest = containerPath.split('/')
+    let at = '/'
+    for (let links = 0; rest.length > 0; ) {
+      const next = path.posix.join(at, rest.shift()!)
+      const host = path.join(this.root, next)
+      const info = lstatSync(host, { throwIfNoEntry: false })
+      if (info?.isSymbolicLink()) {
+        if (++links > mostLinks) throw new EngineFailure('build step', `${containerPath}: links form a loop.`)
+        const target = readlinkSync(host)
+        rest.unshift(...target.split('/'))
+        if (target.startsWith('/')) at = '/'
+        continue
+      }
+      // Stands for a file of the machine that a step removed.
+      if (info?.isCharacterDevice()) unlinkSync(host)
+      at = next
+    }
+    return path.join(this.root, at)
+  }
+
   /** Maps one word of an exec form. */
   mapWord(word: string, mayBeNew = false): string {
-    if (!word.startsWith('/') || word === '/' || word.startsWith('//')) return word
+    if (this.#privateRoot || !word.startsWith('/') || word === '/' || word.startsWith('//')) return word
     const host = this.toHost(word)
     if (existsSync(host)) return host
     return mayBeNew && this.#belongsToImage(word) ? host : word
@@ -74,6 +109,8 @@ export class ImagePaths {
     return !/^\/(bin|sbin|lib|lib32|lib64|usr|etc|dev|proc|sys|tmp|run|var)(\/|$)/.test(word)
   }
 }
+
+const mostLinks = 40
 
 /** Each lookup in the image blocks the event loop. */
 const mostPaths = 1_000

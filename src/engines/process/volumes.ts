@@ -14,6 +14,7 @@ import path from 'node:path'
 import { type ContainerSpec, EngineFailure } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import { ImagePaths } from './image-paths.ts'
+import type { Bind } from './private-root/private-root.ts'
 
 /** Holds the image's own content of a mounted path; next to `root`, not in it. */
 const coveredFolder = 'covered'
@@ -24,7 +25,7 @@ const coveredFolder = 'covered'
  * empty volume starts with the image's content at its path.
  */
 export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: string): void {
-  const paths = new ImagePaths(root)
+  const paths = new ImagePaths(root, null)
   const covered = path.join(path.dirname(root), coveredFolder)
   const mounts = spec.mounts ?? []
   uncover(paths, covered, new Set(mounts.map((mount) => coverName(mount.path))))
@@ -34,6 +35,30 @@ export function mountVolumes(spec: ContainerSpec, root: string, volumesDir: stri
     mkdirSync(volume, { recursive: true, mode: 0o700 })
     linkVolume(paths, covered, mount.path, volume)
   }
+}
+
+/** As `mountVolumes`, for a private root, in which the volumes are mounted. */
+export function volumeBinds(spec: ContainerSpec, paths: ImagePaths, volumesDir: string): Bind[] {
+  return (spec.mounts ?? []).map((mount) => {
+    const volume = volumeFolder(volumesDir, spec.appEnvId, mount.volume)
+    recoverVolume(volume)
+    mkdirSync(volume, { recursive: true, mode: 0o700 })
+    const covers = path.join(path.dirname(paths.root), coveredFolder, coverName(mount.path))
+    const link = lstatSync(paths.toHost(mount.path), { throwIfNoEntry: false })
+    // Versions without private roots made links, which old containers may still use.
+    if (link?.isSymbolicLink() && existsSync(covers))
+      return { from: volume, to: readlinkSync(paths.toHost(mount.path)), access: 'rw' }
+    const content = paths.forWriting(mount.path)
+    const found = lstatSync(content, { throwIfNoEntry: false })
+    if (found && !found.isDirectory()) throw fileInPlace(mount.path)
+    if (found && readdirSync(volume).length === 0)
+      cpSync(content, volume, {
+        recursive: true,
+        verbatimSymlinks: true,
+        filter: (file) => !lstatSync(file).isCharacterDevice(),
+      })
+    return { from: volume, to: mount.path, access: 'rw' }
+  })
 }
 
 export function volumeFolder(volumesDir: string, appEnvId: string, volume: string): string {
@@ -68,11 +93,7 @@ function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volum
     return
   }
   const found = lstatSync(at, { throwIfNoEntry: false })
-  if (found && !found.isDirectory())
-    throw new EngineFailure(
-      'exited',
-      `The image holds a file at ${mountPath}, where the volume belongs. Choose another mountPath.`,
-    )
+  if (found && !found.isDirectory()) throw fileInPlace(mountPath)
   // Fails if a link on the way leads out of the image.
   mkdirSync(paths.forWriting(path.posix.dirname(mountPath)), { recursive: true })
   mkdirSync(covered, { recursive: true })
@@ -81,6 +102,13 @@ function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volum
     renameSync(at, cover)
   } else mkdirSync(cover, { recursive: true })
   symlinkSync(volume, at)
+}
+
+function fileInPlace(mountPath: string): EngineFailure {
+  return new EngineFailure(
+    'exited',
+    `The image holds a file at ${mountPath}, where the volume belongs. Choose another mountPath.`,
+  )
 }
 
 /** Removes links without a mount and restores the image's content. */

@@ -6,10 +6,11 @@ import { assertFewSources, assertStageLimits, LineWords } from '../../dockerfile
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from '../../dockerfile/parse.ts'
 import { type BuildSpec, EngineFailure } from '../../engine.ts'
 import { fileFailure } from '../file-failure.ts'
-import { hostPath, resolveBase } from '../host-runtimes.ts'
+import { findProgram, hostPath, resolveBase } from '../host-runtimes.ts'
+import { ImagePaths } from '../image-paths.ts'
 import type { ProcessImage } from '../image-store.ts'
 import { type CopyOrigin, contextOrigin, readSmallFile, stageOrigin } from './context-files.ts'
-import { copyIntoImage } from './copy.ts'
+import { copyIntoImage, copyTree } from './copy.ts'
 import { finishedImage } from './finished-image.ts'
 import { type BuildTools, runInstruction } from './run-instruction.ts'
 import { type BuildStage, inheritStage, newStage, ownValue, stageLookup } from './stage.ts'
@@ -61,13 +62,14 @@ class ImageBuild {
   readonly #words: LineWords
   readonly #globalArgs: Record<string, string> = {}
   readonly #stages: BuildStage[] = []
-  readonly #searchPath = hostPath()
+  readonly #searchPath: string
 
   constructor(spec: BuildSpec, dockerfile: ParsedDockerfile, context: CopyOrigin, tools: BuildTools) {
     this.#spec = spec
     this.#dockerfile = dockerfile
     this.#context = context
     this.#tools = tools
+    this.#searchPath = tools.privateRoot?.searchPath ?? hostPath()
     this.#words = new LineWords({ escapeChar: dockerfile.escapeChar, budget: new ExpansionBudget() })
   }
 
@@ -89,8 +91,9 @@ class ImageBuild {
         throw fileFailure(instruction, error)
       })
     }
-    await rm(path.join(this.#tools.imageDir, 'stages'), { recursive: true, force: true })
-    return finishedImage(this.#spec, this.#stage, this.#searchPath)
+    for (const name of ['stages', 'step'])
+      await rm(path.join(this.#tools.imageDir, name), { recursive: true, force: true })
+    return finishedImage(this.#spec, this.#stage, (name) => this.#findProgram(name))
   }
 
   get #stage(): BuildStage {
@@ -145,26 +148,17 @@ class ImageBuild {
     const { imageDir, log, nodeImage, signal } = this.#tools
     const root = isLast ? path.join(imageDir, 'root') : path.join(imageDir, 'stages', String(index))
     await mkdir(root, { recursive: true })
+    const paths = new ImagePaths(root, this.#tools.privateRoot)
     const name = words[2]?.toLowerCase() ?? null
     const earlier = this.#stages.find((stage) => stage.name === image.toLowerCase())
     if (!earlier) {
-      const base = await resolveBase(image, line, nodeImage)
+      const base = await resolveBase(image, line, nodeImage, this.#searchPath)
       log.say(base.note)
-      this.#stages.push(newStage(index, name, base, root))
+      this.#stages.push(newStage(index, name, base, paths))
       return
     }
-    const stage = inheritStage(index, name, earlier, root)
-    const origin = stageOrigin(earlier.paths.root, image)
-    const where = `Dockerfile line ${line}: FROM`
-    await copyIntoImage({
-      origin,
-      sources: ['.'],
-      destination: '/',
-      paths: stage.paths,
-      mode: null,
-      where,
-      signal,
-    })
+    const stage = inheritStage(index, name, earlier, paths)
+    await copyTree(earlier.paths.root, root, signal)
     this.#stages.push(stage)
   }
 
@@ -272,6 +266,13 @@ class ImageBuild {
       VOLUME: 'note: the process engine has no volumes; the folder is part of the image',
     }
     if (notes[keyword]) this.#tools.log.say(notes[keyword])
+  }
+
+  #findProgram(name: string): string | null {
+    const { env, paths } = this.#stage
+    const searchPath = paths.mapPathList(env.PATH ?? this.#searchPath)
+    const { privateRoot } = this.#tools
+    return privateRoot ? privateRoot.find(name, searchPath, paths.root) : findProgram(name, searchPath)
   }
 
   #lookup() {

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { EngineFailure } from '../../engine.ts'
 import type { ImagePaths } from '../image-paths.ts'
 import { type CopyOrigin, findSources } from './context-files.ts'
@@ -26,8 +28,7 @@ interface CopyOrder {
 export async function copyIntoImage(order: CopyOrder): Promise<void> {
   const { origin, paths, where } = order
   const found = await findAll(order)
-  const target = paths.forWriting(order.destination)
-  const isFolder = (await stat(target).catch(() => null))?.isDirectory() ?? false
+  const isFolder = paths.isFolder(order.destination)
   if (found.size > 1 && !order.destination.endsWith('/') && !isFolder)
     throw new EngineFailure(
       'build step',
@@ -43,6 +44,11 @@ export async function copyIntoImage(order: CopyOrder): Promise<void> {
     else await copying.entry(relative, order.destination)
   }
   await copying.finish()
+}
+
+/** The file tree of a stage, with owners, modes, times and the marks of removed files. */
+export async function copyTree(from: string, to: string, signal: AbortSignal): Promise<void> {
+  await promisify(execFile)('cp', ['-a', '--', `${from}/.`, to], { signal })
 }
 
 /** One source after the other and each path once: thousands of sources may match the same thousands of files. */
@@ -96,6 +102,8 @@ class Copying {
     // Remove an existing file first: copying onto a link would write to the link's target.
     const there = await lstat(to).catch(() => null)
     if (there && !there.isDirectory()) await rm(to)
+    // Stands for a file of the machine that a step of the stage removed.
+    if (info.isCharacterDevice() && origin.allowsLinks) return
     if (info.isFile()) this.#files.push({ from, to })
     else if (info.isSymbolicLink() && origin.allowsLinks) await this.#link(from, to)
     else

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type BuildSpec, EngineFailure } from '../../engine.ts'
-import { findProgram } from '../host-runtimes.ts'
 import type { ProcessImage } from '../image-store.ts'
 import type { BuildStage } from './stage.ts'
 
 /** The start command of the last stage. Throws `build step` if there is none. */
-export function finishedImage(spec: BuildSpec, stage: BuildStage, searchPath: string): ProcessImage {
+export function finishedImage(
+  spec: BuildSpec,
+  stage: BuildStage,
+  find: (name: string) => string | null,
+): ProcessImage {
   const { base, env, workdir, entrypoint } = stage
   const cmd = stage.takesCmd ? stage.cmd : null
   if (!entrypoint?.length && !cmd?.length && !spec.runsCommands)
@@ -21,19 +24,19 @@ export function finishedImage(spec: BuildSpec, stage: BuildStage, searchPath: st
     workdir,
     env,
     entrypoint,
-    cmd: entrypoint === null && cmd !== null && startsNode(stage, cmd, searchPath) ? ['node', ...cmd] : cmd,
+    cmd: entrypoint === null && cmd !== null && startsNode(stage, cmd, find) ? ['node', ...cmd] : cmd,
   }
 }
 
 /** As the official node image, starts `node` if the first word is an option or not a program. */
 function startsNode(
-  { base, env, workdir, paths }: BuildStage,
+  { base, workdir, paths }: BuildStage,
   cmd: readonly string[],
-  searchPath: string,
+  find: (name: string) => string | null,
 ): boolean {
   const first = cmd[0] ?? ''
   if (base.runtime !== 'node') return false
   if (first.startsWith('-')) return true
-  if (first.includes('/') || findProgram(first, paths.mapPathList(env.PATH ?? searchPath))) return false
+  if (first.includes('/') || find(first)) return false
   return existsSync(paths.toHost(path.posix.resolve(workdir, first)))
 }

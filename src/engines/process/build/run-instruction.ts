@@ -4,6 +4,7 @@ import type { Instruction } from '../../dockerfile/parse.ts'
 import { EngineFailure } from '../../engine.ts'
 import type { EngineFiles } from '../engine-files.ts'
 import { withBoundary } from '../module-boundary.ts'
+import type { PrivateRoot } from '../private-root/private-root.ts'
 import type { StepRequest, StepResult } from '../supervisor/protocol.ts'
 import type { BuildLog } from './log.ts'
 import type { BuildStage } from './stage.ts'
@@ -16,6 +17,8 @@ export interface BuildTools {
   /** Folder of the image; `root/` in it becomes the image's file tree. */
   imageDir: string
   files: EngineFiles
+  /** Null if this machine offers none: steps then run on the machine itself, with paths rewritten. */
+  privateRoot: PrivateRoot | null
   /** Name of the image that presets start from; null if not set. */
   nodeImage: string | null
   signal: AbortSignal
@@ -62,9 +65,15 @@ function noteMounts(instruction: Instruction, log: BuildLog): void {
 async function stepOf(
   instruction: Instruction,
   { paths, env, args, workdir, shell }: BuildStage,
-  { imageDir, files }: BuildTools,
+  { imageDir, files, privateRoot }: BuildTools,
   searchPath: string,
 ): Promise<StepRequest> {
+  if (privateRoot) {
+    const argv = instruction.exec ?? [...shell, scriptOf(instruction)]
+    const spec = { dir: path.join(imageDir, 'step'), image: paths.root, isBuild: true }
+    const command = { argv, cwd: workdir, env: { ...args, ...env } }
+    return { ...privateRoot.inside(spec, command), timeoutMs: stepTimeoutMs }
+  }
   const home = path.join(imageDir, 'home')
   await mkdir(home, { recursive: true })
   return {

@@ -6,13 +6,13 @@ const installsPackages = 'apt apt-get apk yum dnf microdnf zypper pacman dpkg rp
 
 /**
  * Writes stand-ins for commands that would change the machine itself, first in PATH of every RUN. They protect
- * against accidents in honest Dockerfiles, not against hostile ones (this engine does not isolate).
+ * against accidents in honest Dockerfiles where the machine offers no private root.
  */
 export function writeShims(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   for (const name of changesOwners)
     writeShim(dir, name, `echo "${name}: skipped, the process engine has one user"\nexit 0`)
-  for (const name of installsPackages)
+  for (const name of [...installsPackages, 'corepack'])
     writeShim(
       dir,
       name,

@@ -1,6 +1,6 @@
 import type { Lookup } from '../../dockerfile/expand.ts'
 import type { Base } from '../host-runtimes.ts'
-import { ImagePaths } from '../image-paths.ts'
+import type { ImagePaths } from '../image-paths.ts'
 
 /** State that FROM creates and the following instructions change; plain values without effects. */
 export interface BuildStage {
@@ -20,12 +20,12 @@ export interface BuildStage {
   cmd: string[] | null
 }
 
-export function newStage(index: number, name: string | null, base: Base, root: string): BuildStage {
+export function newStage(index: number, name: string | null, base: Base, paths: ImagePaths): BuildStage {
   return {
     index,
     name,
     base,
-    paths: new ImagePaths(root),
+    paths,
     workdir: '/',
     env: {},
     args: {},
@@ -37,8 +37,13 @@ export function newStage(index: number, name: string | null, base: Base, root: s
 }
 
 /** `FROM <stage>`: the settings of the earlier stage with a new file tree; its ARGs are not inherited. */
-export function inheritStage(index: number, name: string | null, from: BuildStage, root: string): BuildStage {
-  return { ...from, index, name, paths: new ImagePaths(root), env: { ...from.env }, args: {} }
+export function inheritStage(
+  index: number,
+  name: string | null,
+  from: BuildStage,
+  paths: ImagePaths,
+): BuildStage {
+  return { ...from, index, name, paths, env: { ...from.env }, args: {} }
 }
 
 /** ENV wins over ARG, as in Docker. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import type { DatabaseVersion } from '../../../contract/databases.ts'
@@ -15,8 +15,9 @@ import {
   type RestoreSpec,
 } from '../../engine.ts'
 import { changeRedisPassword, dumpRedis, loadRedis } from '../../redis/copy.ts'
-import { assertFileName } from '../engine-files.ts'
+import { assertFileName, containerHome, type EngineFiles } from '../engine-files.ts'
 import { findProgram, hostPath } from '../host-runtimes.ts'
+import type { Bind, PrivateRoot } from '../private-root/private-root.ts'
 import type { StartRequest } from '../supervisor/protocol.ts'
 import {
   type DatabaseProgram,
@@ -30,11 +31,13 @@ import { databaseStart } from './scripts.ts'
 
 /** Runs managed databases as programs of this machine instead of the presets' images. */
 export class HostDatabases {
-  readonly #volumesDir: string
+  readonly #files: EngineFiles
   readonly #find: typeof findDatabasePrograms
+  /** Null if this machine offers none. */
+  privateRoot: PrivateRoot | null = null
 
-  constructor(volumesDir: string, find = findDatabasePrograms) {
-    this.#volumesDir = volumesDir
+  constructor(files: EngineFiles, find = findDatabasePrograms) {
+    this.#files = files
     this.#find = find
   }
 
@@ -66,22 +69,34 @@ export class HostDatabases {
   }
 
   /** The start request for the supervisor. Data is on the environment's volume, or in the container's own folder. */
-  async startRequest(spec: ContainerSpec, database: DatabaseSpec, searchPath: string): Promise<StartRequest> {
-    const volume = path.join(this.#volumesDir, assertFileName(spec.appEnvId), 'database')
+  async startRequest(spec: ContainerSpec, database: DatabaseSpec): Promise<StartRequest> {
+    const volume = path.join(this.#files.volumes, assertFileName(spec.appEnvId), 'database')
     const program = await this.#program(database, volume)
-    const prefix = (await unprivilegedPrefix()) ?? []
+    const prefix = (await unprivilegedPrefix(this.privateRoot !== null)) ?? []
     const hostPort = database.ports[0]!.hostPort
     const start = databaseStart(database, { server: program.server, memoryMb: spec.memoryMb, port: hostPort })
     // Without a volume, data goes to the script's HOME, which the supervisor removes with the container.
-    const volumeEnv: Record<string, string> = database.persistent ? { LS_VOLUME: volume } : {}
+    const { privateRoot } = this
+    const inside = privateRoot ? '/var/lib/database' : volume
+    const volumeEnv: Record<string, string> = database.persistent ? { LS_VOLUME: inside } : {}
     const script = database.persistent ? start.script : `LS_VOLUME="$HOME"\n${start.script}`
+    const command = {
+      argv: [...prefix, '/bin/sh', '-c', script, 'database', ...start.args],
+      cwd: '/',
+      env: { PATH: `${hostPath()}:/usr/sbin`, LANG: 'C.UTF-8', ...start.env, ...volumeEnv },
+    }
+    if (database.persistent) mkdirSync(volume, { recursive: true, mode: 0o700 })
+    const data: Bind[] = database.persistent ? [{ from: volume, to: inside, access: 'rw' }] : []
+    const around = {
+      dir: containerHome(this.#files, spec.name),
+      image: null,
+      binds: [...data, ...(privateRoot?.bindsFor(program.server) ?? [])],
+    }
     return {
       name: spec.name,
       podId: spec.podId,
       appEnvId: spec.appEnvId,
-      argv: [...prefix, '/bin/sh', '-c', script, 'database', ...start.args],
-      cwd: '/',
-      env: { PATH: `${searchPath}:/usr/sbin`, LANG: 'C.UTF-8', ...start.env, ...volumeEnv },
+      ...(privateRoot ? { ...privateRoot.inside(around, command), isRooted: true } : command),
       declaredPort: hostPort,
       fixedPort: hostPort,
       memoryMb: spec.memoryMb,
@@ -98,7 +113,7 @@ export class HostDatabases {
     const { database } = spec
     const tool = dumpTool(database, database.ports[0]!.hostPort)
     if (!tool) return dumpRedis(database, sink, signal).then(() => null)
-    const around = { path: await this.#toolPath(spec), signal }
+    const around = await this.#toolOptions(spec, signal)
     return dumpWith(tool, database, (one, streams) => runDatabaseTool(one, database, streams, around), sink)
   }
 
@@ -116,7 +131,7 @@ export class HostDatabases {
       tool,
       database,
       { input: toLoad(database, await source()) },
-      { path: await this.#toolPath(spec), signal },
+      await this.#toolOptions(spec, signal),
     )
   }
 
@@ -124,14 +139,16 @@ export class HostDatabases {
     const { database } = spec
     const tool = passwordTool(database, previous, database.ports[0]!.hostPort)
     if (!tool) return await changeRedisPassword(database, previous, signal)
-    await runDatabaseTool(tool, database, {}, { path: await this.#toolPath(spec), signal })
+    await runDatabaseTool(tool, database, {}, await this.#toolOptions(spec, signal))
   }
 
   /** Prefers the programs that came with the server: an older version's tools may not read a newer server's data. */
-  async #toolPath({ appEnvId, database }: DatabaseContainerSpec): Promise<string> {
-    const volume = path.join(this.#volumesDir, assertFileName(appEnvId), 'database')
+  async #toolOptions({ appEnvId, database }: DatabaseContainerSpec, signal: AbortSignal) {
+    const volume = path.join(this.#files.volumes, assertFileName(appEnvId), 'database')
     const { server } = await this.#program(database, volume)
-    return `${path.dirname(server)}:${hostPath()}`
+    const { privateRoot } = this
+    const inside = privateRoot && { privateRoot, binds: privateRoot.bindsFor(server) }
+    return { path: `${path.dirname(server)}:${hostPath()}`, signal, inside }
   }
 
   async #problem(preset: DatabasePresetName): Promise<string | null> {

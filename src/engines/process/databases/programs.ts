@@ -109,10 +109,11 @@ export function missingProgram(preset: DatabasePresetName): string {
 
 /**
  * PostgreSQL refuses to run as root and MariaDB warns about it. As root, they get a user namespace in which they are
- * an ordinary user without capabilities, while their files stay owned by root. Null if the kernel forbids that.
+ * an ordinary user without capabilities, while their files stay owned by root. In a private root every user is root. Null
+ * if the kernel forbids that.
  */
-export async function unprivilegedPrefix(): Promise<string[] | null> {
-  if (process.getuid?.() !== 0) return []
+export async function unprivilegedPrefix(isRooted = false): Promise<string[] | null> {
+  if (process.getuid?.() !== 0 && !isRooted) return []
   const unshare = findProgram('unshare', serverPath())
   if (unshare === null) return null
   const prefix = [unshare, '--user', '--map-user=1000', '--map-group=1000', '--']

@@ -1,9 +1,12 @@
 import { addAbortListener } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { spawnChild } from '../../../spawn-child.ts'
 import { type DatabaseTool, toolFailure } from '../../database-tools.ts'
 import { type DatabaseSpec, EngineFailure } from '../../engine.ts'
+import type { Bind, PrivateRoot } from '../private-root/private-root.ts'
 
 const keptErrorBytes = 16_384
 
@@ -13,21 +16,47 @@ interface ToolStreams {
   output?: Writable
 }
 
+interface ToolOptions {
+  path: string
+  signal: AbortSignal
+  /** Where the tool runs, with the folders of its programs; absent if this machine offers none. */
+  inside?: { privateRoot: PrivateRoot; binds: Bind[] } | null
+}
+
 /** Runs the tool as a child of this process. It ends when the pipes to this process close. */
 export async function runDatabaseTool(
   tool: DatabaseTool,
   database: DatabaseSpec,
   streams: ToolStreams,
-  around: { path: string; signal: AbortSignal },
+  around: ToolOptions,
 ): Promise<void> {
-  const child = spawnChild('/bin/sh', ['-c', tool.script], {
-    cwd: '/',
-    env: { PATH: around.path, LANG: 'C.UTF-8', HOME: '/nonexistent', ...tool.env },
+  const env = { PATH: around.path, LANG: 'C.UTF-8', HOME: '/nonexistent', ...tool.env }
+  const command = { argv: ['/bin/sh', '-c', tool.script], cwd: '/', env }
+  if (!around.inside) return await runCommand(command, database, streams, around.signal)
+  const { privateRoot, binds } = around.inside
+  const dir = await mkdtemp(path.join(privateRoot.dir, 'tool-'))
+  try {
+    const inside = privateRoot.inside({ dir, image: null, binds }, command)
+    await runCommand(inside, database, streams, around.signal)
+  } finally {
+    await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+  }
+}
+
+async function runCommand(
+  { argv, cwd, env }: { argv: string[]; cwd: string; env: Record<string, string> },
+  database: DatabaseSpec,
+  streams: ToolStreams,
+  signal: AbortSignal,
+): Promise<void> {
+  const child = spawnChild(argv[0]!, argv.slice(1), {
+    cwd,
+    env,
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })
   // The shell has children of its own, which hold its streams open: all of its group end.
-  const stopping = addAbortListener(around.signal, () => killGroup(child.pid))
+  const stopping = addAbortListener(signal, () => killGroup(child.pid))
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve(code ?? 137))
@@ -44,7 +73,7 @@ export async function runDatabaseTool(
     streams.output ? pipeline(child.stdout, streams.output, { end: false }) : null,
   ])
   stopping[Symbol.dispose]()
-  around.signal.throwIfAborted()
+  signal.throwIfAborted()
   if (code.status === 'rejected') throw code.reason
   if (code.value !== 0) throw new EngineFailure('database', toolFailure(errorText, database))
   if (read.status === 'rejected') throw read.reason

@@ -15,6 +15,7 @@ import {
   type ProcessRow,
   processesWithHome,
   processIdentity,
+  programsOf,
   readProcesses,
   treeOf,
 } from './proc-tree.ts'
@@ -104,7 +105,7 @@ export class SupervisedContainer {
     if (!this.isRunning) return null
     let cpuMs = 0
     let rssBytes = 0
-    for (const row of treeOf(this.record.pid!, rows)) {
+    for (const row of programsOf(this.record.pid!, rows, this.#request)) {
       cpuMs += row.cpuMs
       rssBytes += row.rssBytes
     }
@@ -120,7 +121,7 @@ export class SupervisedContainer {
     const usage = this.usage(rows)
     // Resident sizes are cheap to read and count shared pages once per process, so they are never too low.
     if (!usage || usage.memoryMb <= this.record.memoryMb) return
-    const usedMb = usedBytes(treeOf(this.record.pid!, rows)) / 1_048_576
+    const usedMb = usedBytes(programsOf(this.record.pid!, rows, this.#request)) / 1_048_576
     if (usedMb <= this.record.memoryMb) return
     this.record.outOfMemory = true
     this.#log?.write('stderr', [

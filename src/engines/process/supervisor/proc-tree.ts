@@ -74,6 +74,16 @@ export function treeOf(leader: number, rows: readonly ProcessRow[]): ProcessRow[
   return rows.filter((row) => inTree.has(row.pid))
 }
 
+/** The tree of a container, without the first two processes if they make its private root. */
+export function programsOf(
+  leader: number,
+  rows: readonly ProcessRow[],
+  request: { isRooted?: boolean } | null,
+): ProcessRow[] {
+  const tree = treeOf(leader, rows)
+  return request?.isRooted ? tree.filter(({ pid, parent }) => pid !== leader && parent !== leader) : tree
+}
+
 /** The processes that were started with a certain HOME: finds those that left the tree. */
 export function processesWithHome(pids: readonly number[], isWanted: (home: string) => boolean): number[] {
   return pids.filter((pid) => {

@@ -15,6 +15,8 @@ export interface StartRequest {
   /** The port the code declares; null if it serves none. */
   declaredPort: number | null
   memoryMb: number
+  /** The first two processes make its private root and are not its own. */
+  isRooted?: boolean
   /** Databases have a fixed port, passed as PORT instead of a free one. */
   fixedPort?: number
   /** Signal for a graceful shutdown; SIGTERM to the whole group if absent. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { EngineFailure } from '../../../../src/engines/engine.ts'
-import { gone, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
+import { ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { until } from '../../../../testkit/engines/suite.ts'
 
 const fixture = new ProcessFixture('test')
@@ -40,34 +40,29 @@ describe('a build', () => {
     const other = await fixture.installation.open()
     const printed: string[] = []
     const building = fixture.installation
-      .build(other, { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' }, {}, (line) =>
+      .build(other, { Dockerfile: 'FROM alpine\nRUN echo runs && sleep 500\nCMD ["x"]\n' }, {}, (line) =>
         printed.push(line.message),
       )
       .catch((error: unknown) => error)
-    const pid = await until('the step runs', () => {
-      const line = printed.find((message) => /^pid \d+$/.test(message))
-      return line ? Number(line.slice(4)) : null
-    })
+    await until('the step runs', () => printed.includes('runs') || null)
+    expect(fixture.stepPids()).not.toEqual([])
     await other.close()
-    await gone(pid)
+    await until('its processes are gone', () => fixture.stepPids().length === 0 || null)
     expect(await building).toBeInstanceOf(Error)
   })
 
   it('is interrupted, its step ended, when the supervisor is killed', async () => {
-    let pid = 0
     const building = fixture.installation.build(
       fixture.engine,
-      { Dockerfile: 'FROM alpine\nRUN echo pid $$ && sleep 500\nCMD ["x"]\n' },
+      { Dockerfile: 'FROM alpine\nRUN echo runs && sleep 500\nCMD ["x"]\n' },
       {},
       ({ message }) => {
-        if (!/^pid \d+$/.test(message)) return
-        pid = Number(message.slice(4))
-        process.kill(supervisorPids()[0]!, 'SIGKILL')
+        if (message === 'runs') process.kill(supervisorPids()[0]!, 'SIGKILL')
       },
     )
     await expect(building).rejects.toMatchObject({ reason: 'interrupted' })
     await fixture.engine.list()
-    await gone(pid)
+    expect(fixture.stepPids()).toEqual([])
   })
 
   it('tells why it was aborted when the caller says so', async () => {

@@ -1,9 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of Dockerfiles
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { processIdentity } from '../../../../src/engines/process/supervisor/proc-tree.ts'
 import type { SourceFiles } from '../../../../testkit/builds/sample-sources.ts'
 import { lines, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { until } from '../../../../testkit/engines/suite.ts'
@@ -22,7 +21,6 @@ describe('variables without end', () => {
 
   it.each([
     ['nested substitutions', lines('FROM node', `ENV A=${'${A:-'.repeat(10_000)}`, 'CMD ["x"]')],
-    ['paths in a command', lines('FROM node', `RUN true${' /a'.repeat(2_000)}`, 'CMD ["x"]')],
     ['folders in PATH', lines('FROM node', `ENV PATH=${'/a:'.repeat(2_000)}`, 'CMD ["x"]')],
     ['wildcards', lines('FROM node', `COPY ${'*a'.repeat(3_000)} /x/`, 'CMD ["x"]')],
   ])('%s are refused', async (_what, dockerfile) => {
@@ -123,23 +121,9 @@ describe('RUN', () => {
     expect(names.sort()).toEqual(['HOME', 'PATH', 'PWD'])
   })
 
-  it('installs no packages into this machine, and skips users and owners', async () => {
-    await fixture
-      .refused(lines('FROM debian', 'RUN apt-get update', 'CMD ["x"]'))
-      .toThrow(/LONGSHORE_ENGINE=docker/)
-    const dockerfile = lines('FROM alpine', 'RUN adduser -S app && chown app /', 'CMD ["x"]')
-    const { log } = await fixture.build(dockerfile)
-    expect(log.join('\n')).toMatch(/adduser: skipped[\s\S]*chown: skipped/)
-  })
-
   it('ends what a step left in the background', async () => {
-    const { image, root } = await fixture.build(
-      lines('FROM alpine', 'RUN sleep 300 & echo $! > pid', 'CMD ["true"]'),
-    )
-    const pid = Number(await readFile(path.join(root, 'pid'), 'utf8'))
-    expect(pid).toBeGreaterThan(1)
-    await until('it is gone', () => processIdentity(pid) === null || null)
-    await fixture.engine.removeImage(image)
+    await fixture.build(lines('FROM alpine', 'RUN sleep 300 &', 'CMD ["true"]'))
+    await until('it is gone', () => fixture.stepPids().length === 0 || null)
   })
 
   it('masks secrets in steps, output, failures and the instruction itself', async () => {
@@ -190,7 +174,7 @@ describe('what starts', () => {
     )
     const env = JSON.parse((await fixture.run(image, { B: 'own' }))[0]!)
     expect(Object.keys(env).sort()).toEqual(['A', 'B', 'HOME', 'PATH'])
-    expect(env).toMatchObject({ A: 'image', B: 'own', HOME: expect.stringContaining('/containers/one-') })
+    expect(env).toMatchObject({ A: 'image', B: 'own', HOME: '/root' })
   })
 
   it('starts what was built before the engine was opened again', async () => {

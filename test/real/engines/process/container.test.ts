@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { engineFiles } from '../../../../src/engines/process/engine-files.ts'
 import { isPortHeld } from '../../../../src/engines/process/supervisor/proc-tree.ts'
 import { gone, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { messagesOf } from '../../../../testkit/engines/process-installation.ts'
@@ -79,7 +78,7 @@ describe('a container of the process engine', () => {
       const { image } = await listeningOn(bind, host)
       const spec = fixture.installation.spec(image)
       const { address } = await fixture.engine.apply(spec)
-      const port = await fixture.printedPid(spec.name, 'at ')
+      const port = await fixture.printedNumber(spec.name, 'at ')
       const listeners = () => fixture.engine.listeners!(spec.name)
       await until('its socket', async () => (await listeners())?.sockets.length || null)
       expect(await listeners()).toEqual({ sockets: [{ address: host, port }] })
@@ -104,37 +103,23 @@ describe('a container of the process engine', () => {
   })
 
   it('starts again on another port when its own was taken meanwhile', async () => {
-    // The first try gives its own port away and then fails as a server does that finds it taken.
+    // The first try waits until somebody has its port, and then fails as a server does that finds it taken.
     const { image } = await fixture.installation.build(fixture.engine, {
       Dockerfile: 'FROM node\nCOPY . .\nCMD ["node", "server.js"]\n',
       'server.js': `
-        const fs = require('node:fs'), { spawn } = require('node:child_process')
-        const serve = 'require("http").createServer((q, s) => s.end("ok")).listen(process.env.PORT, () => console.log("up"))'
-        if (fs.existsSync('taken')) eval(serve)
+        const fs = require('node:fs'), http = require('node:http')
+        const serve = () => http.createServer((q, s) => s.end('ok')).listen(process.env.PORT, () => console.log('up'))
+        if (fs.existsSync('taken')) serve()
         else {
           fs.writeFileSync('taken', '')
-          const thief = spawn(process.execPath, ['-e', serve], {
-            detached: true, env: { PORT: process.env.PORT, HOME: '/' }, stdio: ['ignore', 'pipe', 'ignore'],
-          })
-          fs.writeFileSync('thief', String(thief.pid))
-          thief.stdout.once('data', () => { console.log('EADDRINUSE'); process.exit(1) })
+          const look = () => http.get({ port: process.env.PORT }, () => process.exit(1)).on('error', () => setTimeout(look, 5))
+          look()
         }`,
     })
     const spec = fixture.installation.spec(image)
     const first = await fixture.engine.apply(spec)
-    const thief = () =>
-      Number(
-        readFileSync(
-          path.join(
-            path.dirname(engineFiles(fixture.installation.home).containers),
-            'images',
-            'dep_1',
-            'root',
-            'thief',
-          ),
-          'utf8',
-        ),
-      )
+    const thief = http.createServer((_, response) => response.end('thief'))
+    await new Promise<void>((resolve) => thief.listen(first.address!.port, resolve))
     try {
       await until(
         'the second try is up',
@@ -144,7 +129,8 @@ describe('a container of the process engine', () => {
       expect(now?.address?.port).not.toBe(first.address?.port)
       expect(await (await fetch(`http://127.0.0.1:${now!.address!.port}/`)).text()).toBe('ok')
     } finally {
-      process.kill(thief(), 'SIGKILL')
+      thief.closeAllConnections()
+      thief.close()
     }
   })
 })

@@ -27,7 +27,7 @@ async function copy(of: readonly string[], signal: AbortSignal): Promise<void> {
     origin: await contextOrigin(path.join(dir, 'context'), 'Dockerfile'),
     sources: of,
     destination: '/to/',
-    paths: new ImagePaths(path.join(dir, 'image')),
+    paths: new ImagePaths(path.join(dir, 'image'), null),
     mode: null,
     where: 'Dockerfile line 2: COPY',
     signal,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { databasePresetOf } from '../../../../src/domain/databases/presets.ts'
 import type { ContainerSpec, DatabaseSpec } from '../../../../src/engines/engine.ts'
 import { HostDatabases } from '../../../../src/engines/process/databases/host-databases.ts'
+import { engineFiles } from '../../../../src/engines/process/engine-files.ts'
 
 let dir = ''
 beforeAll(async () => {
@@ -14,7 +15,7 @@ afterAll(() => rm(dir, { recursive: true, force: true }))
 
 /** A machine with these programs, as `Redis 7.2`, for every preset but ClickHouse. */
 const databases = (...titles: string[]) =>
-  new HostDatabases(path.join(dir, 'volumes'), async (preset) =>
+  new HostDatabases(engineFiles(dir), async (preset) =>
     preset === 'CLICKHOUSE'
       ? []
       : titles.map((title) => ({ title, version: title.split(' ')[1] ?? '', server: '/nowhere/bin/server' })),
@@ -33,7 +34,7 @@ function spec(version: string, change: Partial<DatabaseSpec> = {}) {
     persistent: true,
     ...change,
   } as DatabaseSpec
-  return [{ name: 'one', appEnvId: 'env_1', memoryMb: 512 } as ContainerSpec, database, '/bin'] as const
+  return [{ name: 'one', appEnvId: 'env_1', memoryMb: 512 } as ContainerSpec, database] as const
 }
 
 it('D4 a version is available where this machine has that version, and only then', async () => {
@@ -73,7 +74,7 @@ it('D4 a new database starts as the chosen version or not at all; one with data 
   const message = expect.stringContaining('has Redis 7.2, not version 7.4')
   const refused = { reason: 'not supported', message }
   await expect(machine.startRequest(...spec('7.4'))).rejects.toMatchObject(refused)
-  await mkdir(path.join(dir, 'volumes', 'env_1', 'database', 'data'), { recursive: true })
+  await mkdir(path.join(engineFiles(dir).volumes, 'env_1', 'database', 'data'), { recursive: true })
   await expect(machine.startRequest(...spec('7.4', { persistent: false }))).rejects.toMatchObject(refused)
   expect(await machine.startRequest(...spec('7.4'))).toMatchObject({ name: 'one' })
 })
