@@ -29,6 +29,9 @@ import {
 import { runDatabaseTool } from './run-tool.ts'
 import { databaseStart } from './scripts.ts'
 
+/** Where a private root has the data, and the sockets of the server for its tools. */
+const folderInside = '/var/lib/database'
+
 /** Runs managed databases as programs of this machine instead of the presets' images. */
 export class HostDatabases {
   readonly #files: EngineFiles
@@ -75,22 +78,21 @@ export class HostDatabases {
     const prefix = (await unprivilegedPrefix(this.privateRoot !== null)) ?? []
     const hostPort = database.ports[0]!.hostPort
     const start = databaseStart(database, { server: program.server, memoryMb: spec.memoryMb, port: hostPort })
-    // Without a volume, data goes to the script's HOME, which the supervisor removes with the container.
     const { privateRoot } = this
-    const inside = privateRoot ? '/var/lib/database' : volume
-    const volumeEnv: Record<string, string> = database.persistent ? { LS_VOLUME: inside } : {}
-    const script = database.persistent ? start.script : `LS_VOLUME="$HOME"\n${start.script}`
+    const folder = this.#folderOf(spec, database)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     const command = {
-      argv: [...prefix, '/bin/sh', '-c', script, 'database', ...start.args],
+      argv: [...prefix, '/bin/sh', '-c', start.script, 'database', ...start.args],
       cwd: '/',
-      env: { PATH: `${hostPath()}:/usr/sbin`, LANG: 'C.UTF-8', ...start.env, ...volumeEnv },
+      env: {
+        ...{ PATH: `${hostPath()}:/usr/sbin`, LANG: 'C.UTF-8' },
+        ...{ ...start.env, LS_VOLUME: privateRoot ? folderInside : folder },
+      },
     }
-    if (database.persistent) mkdirSync(volume, { recursive: true, mode: 0o700 })
-    const data: Bind[] = database.persistent ? [{ from: volume, to: inside, access: 'rw' }] : []
     const around = {
       dir: containerHome(this.#files, spec.name),
       image: null,
-      binds: [...data, ...(privateRoot?.bindsFor(program.server) ?? [])],
+      binds: this.#bindsOf(folder, program),
     }
     return {
       name: spec.name,
@@ -102,6 +104,18 @@ export class HostDatabases {
       memoryMb: spec.memoryMb,
       ...(start.stopSignal ? { stopSignal: start.stopSignal } : {}),
     }
+  }
+
+  /** Without a volume, data is in the container's folder, which goes with it. */
+  #folderOf({ appEnvId, name }: { appEnvId: string; name: string }, { persistent }: DatabaseSpec): string {
+    return persistent
+      ? path.join(this.#files.volumes, assertFileName(appEnvId), 'database')
+      : path.join(containerHome(this.#files, name), 'data')
+  }
+
+  #bindsOf(folder: string, { server }: DatabaseProgram): Bind[] {
+    const data: Bind = { from: folder, to: folderInside, access: 'rw' }
+    return [data, ...(this.privateRoot?.bindsFor(server) ?? [])]
   }
 
   /** Dumps a running database into `sink`. */
@@ -143,12 +157,14 @@ export class HostDatabases {
   }
 
   /** Prefers the programs that came with the server: an older version's tools may not read a newer server's data. */
-  async #toolOptions({ appEnvId, database }: DatabaseContainerSpec, signal: AbortSignal) {
+  async #toolOptions(spec: DatabaseContainerSpec, signal: AbortSignal) {
+    const { appEnvId, database } = spec
     const volume = path.join(this.#files.volumes, assertFileName(appEnvId), 'database')
-    const { server } = await this.#program(database, volume)
+    const program = await this.#program(database, volume)
     const { privateRoot } = this
-    const inside = privateRoot && { privateRoot, binds: privateRoot.bindsFor(server) }
-    return { path: `${path.dirname(server)}:${hostPath()}`, signal, inside }
+    const binds = this.#bindsOf(this.#folderOf(spec, database), program)
+    const inside = privateRoot && { privateRoot, binds }
+    return { path: `${path.dirname(program.server)}:${hostPath()}`, signal, inside }
   }
 
   async #problem(preset: DatabasePresetName): Promise<string | null> {

@@ -80,6 +80,9 @@ export function refreshBase(dir: string): void {
   }
 }
 
+/** The user of Node's official images; databases run as this user. */
+const user = { passwd: 'node:x:1000:1000::/home/node:/bin/sh', group: 'node:x:1000:' }
+
 /** Accounts of people are left out, and so are passwords. */
 function writeAccounts(etc: string): void {
   const lines = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
@@ -87,8 +90,8 @@ function writeAccounts(etc: string): void {
     const id = Number(line.split(':')[2])
     return line !== '' && (id < 1000 || id === 65_534)
   }
-  const users = lines('/etc/passwd').filter(isSystem)
-  const groups = lines('/etc/group').filter(isSystem)
+  const users = [...lines('/etc/passwd').filter(isSystem), user.passwd]
+  const groups = [...lines('/etc/group').filter(isSystem), user.group]
   const shadow = users.map((line) => `${line.split(':')[0]}:*:19000:0:99999:7:::`)
   replace(path.join(etc, 'passwd'), `${users.join('\n')}\n`, 0o644)
   replace(
