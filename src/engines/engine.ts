@@ -216,12 +216,12 @@ export type CopySource = () => Promise<Readable>
 export interface Engine {
   readonly kind: 'process' | 'docker' | 'kubernetes' | 'fake'
   readonly capabilities: EngineCapabilities
-
   /** An engine without it copies no volumes. */
   readonly volumes?: VolumeCopies
-
   /** How containers are isolated from the machine, as last seen. An engine without this method does not isolate. */
   isolation?(): Isolation
+  /** Tries whether this machine offers what isolation needs; a sentence if not. */
+  isolationProblem?(): Promise<string | null>
 
   /** Makes the engine ready (networks, supervisor), or throws `unavailable` with the remedy. */
   open(): Promise<void>

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { consolePath, signInUrl } from '../api/sign-in-routes.ts'
 import type { Config } from '../config/config.ts'
 import { apiPrefix } from '../contract/operation.ts'
+import type { Engine } from '../engines/engine.ts'
 import { AppError } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 import type { ConsoleSessions } from '../operations/access/console-sessions.ts'
@@ -44,7 +45,7 @@ export function printReady(
     ...addressLines(config, gatewayUrl),
     ...regions.map(({ region, engine }, index) => {
       const where = regions.length > 1 ? `${region}: ` : ''
-      return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine.kind)}`
+      return `  ${index === 0 ? 'Engine' : '      '}    ${where}${engineText(engine)}`
     }),
     ...[platform.reserve.problem, ...regionProblems(platform, started)].flatMap((problem) =>
       problem === null ? [] : [`  WARNING   ${problem}`],
@@ -73,9 +74,10 @@ function addressLines({ domains: { appDomain, functionDomain } }: Config, gatewa
   ]
 }
 
-function engineText(kind: string): string {
-  if (kind !== 'process') return kind
-  return 'process: runs your code as child processes of this machine, WITHOUT isolation. The docker engine isolates.'
+function engineText({ kind, isolation }: Engine): string {
+  return kind === 'process'
+    ? `process: runs your code as child processes of this machine. ${isolation?.().reason}`
+    : kind
 }
 
 /** A link that signs the admin of this data directory in once; null when not bound to loopback, or without a good token. */

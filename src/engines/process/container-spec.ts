@@ -45,6 +45,7 @@ function rootedRequest(
   const around = {
     dir: containerHome(files, spec.name),
     image: paths.root,
+    host: spec.name,
     binds: volumeBinds(spec, paths, files.volumes),
   }
   const command = {

@@ -5,7 +5,6 @@ import type { DatabasePresetName } from '../../contract/fields.ts'
 import type { DatabaseAvailability, DatabasePreset } from '../../domain/databases/presets.ts'
 import type { Log } from '../../log.ts'
 import {
-  type Address,
   type BuildSpec,
   type BuiltImage,
   type ContainerSpec,
@@ -30,6 +29,7 @@ import { ownedFolders } from './owned-folders.ts'
 import { PrivateRoot } from './private-root/private-root.ts'
 import { SupervisorClient } from './supervisor/client.ts'
 import { ContainerLogReader } from './supervisor/container-log.ts'
+import { toContainer } from './supervisor/container-record.ts'
 import type { ContainerRecord } from './supervisor/protocol.ts'
 import { folderCopies } from './volume-copies.ts'
 import { removeVolumes } from './volumes.ts'
@@ -51,8 +51,9 @@ interface ProcessEngineOptions {
   probe?: typeof PrivateRoot.probe
 }
 
-const sharedNetwork = 'Containers have a private root, but use the network of this machine.'
-const noRoot = 'The process engine does not isolate, because this machine offers no private root'
+const sharedNetwork =
+  'Each container has its own files and processes, but they share the network of this machine, as the docker engine’s do not.'
+const noRoot = 'The process engine does NOT isolate, because this machine offers no private root'
 
 /**
  * Runs source as child processes of a supervisor, each in a private root (docs/decisions/process-engine.md): the default
@@ -108,12 +109,21 @@ class ProcessEngine implements Engine {
     }
   }
 
-  async open(): Promise<void> {
-    makeEngineDirs(this.#files)
+  async isolationProblem(): Promise<string | null> {
+    await this.#findPrivateRoot()
+    return this.#noPrivateRoot && `${noRoot}: ${this.#noPrivateRoot}.`
+  }
+
+  async #findPrivateRoot(): Promise<void> {
     const found = await this.#probe(this.#files.privateRoot)
     this.#privateRoot = typeof found === 'string' ? null : found
     this.#noPrivateRoot = typeof found === 'string' ? found : null
     this.#databases.privateRoot = this.#privateRoot
+  }
+
+  async open(): Promise<void> {
+    makeEngineDirs(this.#files)
+    await this.#findPrivateRoot()
     if (this.#noPrivateRoot !== null) this.#log.warn({ reason: this.#noPrivateRoot }, noRoot)
     writeShims(this.#files.shims)
     await this.#supervisor.open()
@@ -271,25 +281,4 @@ class ProcessEngine implements Engine {
   #find(name: string): Promise<ContainerRecord | null> {
     return this.#supervisor.ask<ContainerRecord | null>({ verb: 'find', name })
   }
-}
-
-function toContainer(record: ContainerRecord): EngineContainer {
-  return {
-    name: record.name,
-    podId: record.podId,
-    appEnvId: record.appEnvId,
-    state: record.state,
-    startedAt: record.startedAt,
-    finishedAt: record.finishedAt,
-    exitCode: record.exitCode,
-    outOfMemory: record.outOfMemory,
-    address: addressOf(record),
-    nodeName: 'local',
-  }
-}
-
-function addressOf(record: ContainerRecord): Address | null {
-  if (record.state !== 'running' || record.port === null) return null
-  // Records of older supervisors have no host.
-  return record.seenAt ?? { host: record.host ?? '127.0.0.1', port: record.port }
 }

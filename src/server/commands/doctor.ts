@@ -24,6 +24,13 @@ interface Orphan {
   isPending: boolean
 }
 
+interface Report {
+  orphans: Orphan[]
+  problems: string[]
+  /** What this machine lacks. */
+  notes?: string[]
+}
+
 /** `longshore doctor`: works while the platform is running or stopped, and changes nothing. */
 export async function runDoctor(options: { json: boolean }, env: NodeJS.ProcessEnv): Promise<number> {
   const config = readConfig(env)
@@ -31,9 +38,10 @@ export async function runDoctor(options: { json: boolean }, env: NodeJS.ProcessE
   const home = openHome(config.home)
   const db = await openStore(config, home)
   try {
-    const { orphans, problems } = await examine(config, home, db)
+    const { orphans, problems, notes } = await examine(config, home, db)
     const unowned = orphans.filter(({ isPending }) => !isPending)
-    const report = { isWell: unowned.length === 0 && problems.length === 0, orphans, problems }
+    const isWell = unowned.length === 0 && problems.length === 0
+    const report = { isWell, orphans, problems, ...(notes.length > 0 && { notes }) }
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : textOf(report))
     return report.isWell ? 0 : 1
   } finally {
@@ -43,7 +51,7 @@ export async function runDoctor(options: { json: boolean }, env: NodeJS.ProcessE
 
 async function examine(config: Config, home: Home, db: Db) {
   const installation = await readInstallation(db)
-  if (!installation) return { orphans: [], problems: [] }
+  if (!installation) return { orphans: [], problems: [], notes: [] }
   const { installationId } = installation
   // Listed before the rows are read: a row is older than what it owns.
   const engines = await ownedByEngines({
@@ -70,7 +78,7 @@ async function examine(config: Config, home: Home, db: Db) {
       .filter((key) => !known.files.has(path.posix.basename(key).split('.')[0] ?? ''))
       .map((key) => ({ kind: 'file', name: key, isPending: known.removals.has(key) })),
   ]
-  return { orphans, problems: engines.problems.map(({ message }) => message) }
+  return { orphans, problems: engines.problems.map(({ message }) => message), notes: engines.notes }
 }
 
 async function foldersIn(kind: string, folder: string) {
@@ -78,13 +86,13 @@ async function foldersIn(kind: string, folder: string) {
   return names.map((name) => ({ kind, name, appEnvId: name }))
 }
 
-function textOf({ orphans, problems }: { orphans: Orphan[]; problems: string[] }): string {
+function textOf({ orphans, problems, notes = [] }: Report): string {
   const lines = orphans.map(
     ({ kind, name, isPending }) =>
       `${kind}  ${name}${isPending ? '  (its removal is stored and continues)' : ''}`,
   )
   const unowned = orphans.filter(({ isPending }) => !isPending).length
-  lines.push(...problems.map((problem) => `Not examined: ${problem}`))
+  lines.push(...problems.map((problem) => `Not examined: ${problem}`), ...notes)
   lines.push(
     unowned === 0
       ? 'Everything here belongs to a record, or its removal is stored.'

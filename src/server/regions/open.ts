@@ -77,14 +77,16 @@ export async function endContainers(around: EngineOptions): Promise<{ ended: num
 /** What the engines of this machine keep for environments; `problems` of those that could not be queried. */
 export async function ownedByEngines(
   around: EngineOptions,
-): Promise<{ owned: OwnedThing[]; problems: AppError[] }> {
+): Promise<{ owned: OwnedThing[]; problems: AppError[]; notes: string[] }> {
   const owned: OwnedThing[] = []
+  const notes: string[] = []
   const problems: AppError[] = []
   for (const one of await listRegionEngines(around.db)) {
     if (one.engine === 'kubernetes' || (around.isShared && one.node !== around.nodeName)) continue
     const engine = createEngine(one, around)
     try {
       owned.push(...((await engine.owned?.()) ?? []))
+      notes.push(...[await engine.isolationProblem?.()].flatMap((problem) => problem ?? []))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       problems.push(error)
@@ -92,7 +94,7 @@ export async function ownedByEngines(
       await engine.close()
     }
   }
-  return { owned, problems }
+  return { owned, problems, notes }
 }
 
 async function settledEngines(around: EngineOptions): Promise<RegionEngine[]> {

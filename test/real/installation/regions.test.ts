@@ -17,7 +17,7 @@ const docker = (await availableEngines()).find(({ engine }) => engine === 'docke
 
 const server = `
 // Only inside a container is /app really /app.
-const box = process.cwd() === '/app' ? 'docker' : 'process'
+const box = require('node:fs').existsSync('/.dockerenv') ? 'docker' : 'process'
 require('node:http').createServer((request, response) => response.end(box)).listen(process.env.PORT)
 process.on('SIGTERM', () => process.exit(0))
 `

@@ -92,6 +92,7 @@ export class HostDatabases {
     const around = {
       dir: containerHome(this.#files, spec.name),
       image: null,
+      host: spec.name,
       binds: this.#bindsOf(folder, program),
     }
     return {

@@ -7,10 +7,10 @@ import { findProgram, hostPath } from '../host-runtimes.ts'
 import { type RootBase, refreshBase, writeBase } from './base.ts'
 import { program } from './program.ts'
 
-/** Numbers of unshare, mount, umount2, pivot_root, prctl and capset. */
+/** Numbers of unshare, mount, umount2, pivot_root, prctl, capset and sethostname. */
 const systemCalls: Partial<Record<NodeJS.Architecture, string>> = {
-  x64: '272,165,166,155,157,126',
-  arm64: '97,40,39,41,167,91',
+  x64: '272,165,166,155,157,126,170',
+  arm64: '97,40,39,41,167,91,161',
 }
 
 const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -36,6 +36,8 @@ interface RootSpec {
   /** A build step writes into the image's tree, everything else into `dir`. */
   isBuild?: boolean
   binds?: readonly Bind[]
+  /** Host name of a container; the machine's if absent. */
+  host?: string
 }
 
 /**
@@ -138,6 +140,7 @@ export class PrivateRoot {
         ...[this.#perl, this.#file, this.#calls, this.mode, path.join(this.dir, 'mount')],
         ...this.#overlays(spec),
         ...binds,
+        ...(spec.host === undefined ? [] : ['host', spec.host.slice(0, 63)]),
         ...['--', command.cwd, ...command.argv],
       ],
       cwd: '/',

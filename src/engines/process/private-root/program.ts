@@ -6,7 +6,7 @@
 export const program = String.raw`# Arguments: system calls, mode, mount point, operations, --, working folder, command. Variables of the command are
 # prefixed, so that none acts on this program. HOME is the folder of the container, by which its processes are found.
 my ($calls, $mode, $new) = splice @ARGV, 0, 3;
-my ($unshare, $mount, $umount, $pivot, $prctl, $capset) = split /,/, $calls;
+my ($unshare, $mount, $umount, $pivot, $prctl, $capset, $sethostname) = split /,/, $calls;
 my ($RDONLY, $NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $PRIVATE) = (1, 2, 4, 8, 32, 4096, 0x44000);
 my ($ENOENT, $EINTR) = (2, 4);
 
@@ -24,11 +24,12 @@ sub bound {
 sub folders { my $at = ''; for (split m{/+}, $_[0]) { next if $_ eq ''; $at .= "/$_"; mkdir $at, 0755 } }
 sub write_file { my ($text, $to) = @_; open my $f, '>', $to or fail($to); syswrite $f, $text or fail($to); close $f }
 
-my (@overlays, @binds);
+my (@overlays, @binds, $host);
 while (defined(my $operation = shift)) {
   last if $operation eq '--';
   push @overlays, [splice @ARGV, 0, 4] if $operation eq 'overlay';
   push @binds, [splice @ARGV, 0, 3] if $operation eq 'bind';
+  $host = shift if $operation eq 'host';
 }
 my ($folder, @command) = @ARGV;
 umask 022;
@@ -94,6 +95,10 @@ chdir $old or fail('/');
 call('leave the machine', $umount, '.', 2);
 closedir $old;
 chdir '/';
+if (defined $host) {
+  call('host name', $sethostname, "$host", length $host);
+  if (open my $hosts, '>>', '/etc/hosts') { print $hosts "127.0.1.1\t$host\n" }
+}
 
 # What a container of the Docker engine keeps, and what installing packages needs.
 my $kept = 0;

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Address, EngineContainer } from '../../engine.ts'
 import type { ContainerRecord, StartRequest } from './protocol.ts'
 
 export function newRecord(request: StartRequest): ContainerRecord {
@@ -44,4 +45,25 @@ export function loadRecords(containersDir: string): { records: ContainerRecord[]
     }
   }
   return { records, broken }
+}
+
+export function toContainer(record: ContainerRecord): EngineContainer {
+  return {
+    name: record.name,
+    podId: record.podId,
+    appEnvId: record.appEnvId,
+    state: record.state,
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
+    exitCode: record.exitCode,
+    outOfMemory: record.outOfMemory,
+    address: addressOf(record),
+    nodeName: 'local',
+  }
+}
+
+function addressOf(record: ContainerRecord): Address | null {
+  if (record.state !== 'running' || record.port === null) return null
+  // Records of older supervisors have no host.
+  return record.seenAt ?? { host: record.host ?? '127.0.0.1', port: record.port }
 }

@@ -10,7 +10,7 @@ const files = { 'a.txt': 'A' }
 
 describe('a machine that offers no private root', () => {
   it('says so', () => {
-    expect(fixture.engine.isolation?.().reason).toMatch(/does not isolate.*no private root: a test/)
+    expect(fixture.engine.isolation?.().reason).toMatch(/does NOT isolate.*no private root: a test/)
   })
 
   it('makes new folders of the image in the image', async () => {
