@@ -74,10 +74,9 @@ function addressLines({ domains: { appDomain, functionDomain } }: Config, gatewa
   ]
 }
 
-function engineText({ kind, isolation }: Engine): string {
-  return kind === 'process'
-    ? `process: runs your code as child processes of this machine. ${isolation?.().reason}`
-    : kind
+function engineText(engine: Engine): string {
+  if (engine.kind !== 'process') return engine.kind
+  return `process: runs your code as child processes of this machine. ${engine.isolation?.().reason}`
 }
 
 /** A link that signs the admin of this data directory in once; null when not bound to loopback, or without a good token. */

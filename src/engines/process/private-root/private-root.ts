@@ -42,7 +42,7 @@ interface RootSpec {
 
 /**
  * A root of its own for every build step, container and database tool: the machine's programs, read-only, below the
- * image; own processes, `/tmp`, `/dev` and `/proc`; no home folders, no data directory, no sockets. The network is
+ * image; own processes, `/tmp`, `/dev` and `/proc`; no user folders, no data directory, no sockets. The network is
  * shared. (docs/decisions/private-root.md)
  */
 export class PrivateRoot {
@@ -54,7 +54,7 @@ export class PrivateRoot {
   readonly #base: RootBase
   readonly #perl: string
   readonly #calls: string
-  /** Programs that are outside of the folders of programs, such as a Node in a home folder. */
+  /** Programs that are outside of the folders of programs, such as a Node in a user folder. */
   readonly #extra: string[]
 
   private constructor(dir: string, perl: string, calls: string) {
@@ -66,10 +66,10 @@ export class PrivateRoot {
     mkdirSync(path.join(dir, 'mount'), { recursive: true })
     writeFileSync(this.#file, program)
     this.#extra = [runtimeFolder(process.execPath)].filter((folder) => !this.isVisible(folder))
-    const visible = hostPath()
+    const machinePath = hostPath()
       .split(':')
       .filter((entry) => this.isVisible(entry))
-    this.searchPath = [...new Set([...visible, ...standardPath.split(':')])].join(':')
+    this.searchPath = [...new Set([...machinePath, ...standardPath.split(':')])].join(':')
   }
 
   /** Tries a root below `dir`; returns the reason if this machine offers none. */
