@@ -124,7 +124,7 @@ describe('a private root', () => {
       await fixture.engine.remove(other.name)
       for (const found of [seen, log]) {
         const text = found.join('\n')
-        expect(text).toMatch(/^homes .*$/m)
+        expect(text).toMatch(/^users \/home:\s+\/root:\s*$/m)
         expect(text).toMatch(/^processes [1-6]$/m)
         for (const none of ['sockets', 'disks', 'environ', 'mounts'])
           expect(text).toMatch(new RegExp(`^${none} 0$`, 'm'))
