@@ -9,6 +9,7 @@ export default defineTool({
   description:
     'Tries out (tests) whether and how a function answers: sends real GET requests for at most 20 s. Measures cold start, scaling, refusals and latency; proposes containerConcurrency and minScale.',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  task: 'call',
   checks: [isAFunction],
   point: ({ coldStartSeconds, levels, mostContainers, proposal }) => {
     const last = levels.at(-1)

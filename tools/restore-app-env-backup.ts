@@ -10,6 +10,7 @@ export default defineTool({
   description:
     'Restores a backup (snapshot, dump) to recover lost data or bring back an earlier state: replaces ALL data of a database or volume. confirm: its cliEnvName.',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  task: 'restore',
   checks: [environmentAccessible],
   destroys: dataEffects,
 })

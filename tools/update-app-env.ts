@@ -11,6 +11,7 @@ export default defineTool({
   description:
     'Changes size (zClouds: more memory, CPU), disk, branch, labels, protection, health check, renames, or moves to another region; mostly pending until apply-app-env-changes. envVars REPLACES all.',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  task: 'move',
   referredInputs: {
     zClouds: '',
     disk: '',

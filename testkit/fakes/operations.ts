@@ -2,6 +2,8 @@ import type { AppEnv } from '../../src/contract/app-envs.ts'
 import type { FunctionConfig } from '../../src/contract/function-config.ts'
 import { AppError } from '../../src/errors.ts'
 import { fakeAlertOperations } from './alerts.ts'
+import { fakeApp } from './apps.ts'
+import { fakeBackupOperations } from './backups.ts'
 import { fakeJobOperations } from './jobs.ts'
 import { fakeRemediationOperations } from './remediations.ts'
 import { change, type FakeEnv, type FakeState } from './state.ts'
@@ -12,6 +14,7 @@ type FakeOperation = (state: FakeState, input: Input, token: string) => unknown
 /** The fake's implementation of each row, with the state that tests need. */
 export const fakeOperations: Record<string, FakeOperation> = {
   ...fakeAlertOperations,
+  ...fakeBackupOperations,
   ...fakeJobOperations,
   ...fakeRemediationOperations,
   'list-accounts': (state) => ({ accounts: [state.account] }),
@@ -32,9 +35,9 @@ export const fakeOperations: Record<string, FakeOperation> = {
     ],
   }),
   'create-app': (state) => ({ appId: `app_${state.nextId++}` }),
-  'get-app': (_state, input) => app(String(input.appId)),
-  'update-app': (_state, input) => ({ message: 'App changed', app: app(String(input.appId)) }),
-  'list-apps': () => ({ apps: [app('app_1')] }),
+  'get-app': (_state, input) => fakeApp(String(input.appId)),
+  'update-app': (_state, input) => ({ message: 'App changed', app: fakeApp(String(input.appId)) }),
+  'list-apps': () => ({ apps: [fakeApp('app_1')] }),
   'create-app-env': (state, input) => ({
     appEnvId: state.add({ name: String(input.name), status: 'STOPPED', currentVersion: null, hosts: [] })
       .appEnvId,
@@ -49,6 +52,7 @@ export const fakeOperations: Record<string, FakeOperation> = {
     if (Array.isArray(input.envVars)) {
       env.envVars = input.envVars.map((variable, index) => ({ ...variable, _id: `var_${index}` }))
     }
+    if (typeof input.region === 'string') Object.assign(env, { region: input.region, changingRegion: true })
     return { appEnvId: env.appEnvId }
   },
   'create-user-token': () => ({ tokenId: 'tok_1', token: 'lsu_local_agent', expiresAt: null }),
@@ -271,30 +275,5 @@ function autoscaling() {
     targetMemoryPercent: null,
     scaleUpWindowSeconds: 0,
     scaleDownWindowSeconds: 300,
-  }
-}
-
-function app(appId: string) {
-  return {
-    appId,
-    accountId: 'acc_1',
-    name: 'Shop',
-    slug: 'shop',
-    port: 8080,
-    dockerPreset: 'CUSTOM',
-    useImage: false,
-    image: null,
-    isCliDeployment: true,
-    gitNamespace: null,
-    gitRepo: null,
-    contextDir: null,
-    dockerfilePath: null,
-    customDockerfileContent: null,
-    jobConfig: null,
-    isFunction: false,
-    isDatabase: false,
-    isJob: false,
-    createdAt: '2026-11-01T00:00:00.000Z',
-    revision: 1,
   }
 }

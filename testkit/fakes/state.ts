@@ -1,5 +1,6 @@
 import type { Deployment } from '../../src/contract/app-env-reads.ts'
 import type { AppEnv } from '../../src/contract/app-envs.ts'
+import type { RestoreResponse } from '../../src/contract/backups.ts'
 import type { Health } from '../../src/contract/health.ts'
 import type { JobRunResponse } from '../../src/contract/jobs.ts'
 import { AppError } from '../../src/errors.ts'
@@ -35,6 +36,11 @@ export class FakeState {
   effects: string[] = ['Stops and removes 2 containers.']
   logs: { stream: 'stdout' | 'stderr'; message: string }[] = []
   nextId = 1
+  restore: Pick<RestoreResponse, 'status' | 'finishedAt' | 'failure'> = {
+    status: 'RUNNING',
+    finishedAt: null,
+    failure: null,
+  }
   /** Job runs, and how the next ones end. */
   readonly runs = { byId: new Map<string, JobRunResponse>(), ends: 'SUCCEEDED' as JobRunResponse['status'] }
   readonly calls: SeenCall[] = []

@@ -96,6 +96,8 @@ interface ToolDefinition<Row extends Operation> {
    * `waitSeconds`.
    */
   waits?: boolean | 'job-run'
+  /** What a call starts that only clients of tasks wait for; of `call`, the answer itself. */
+  task?: 'restore' | 'move' | 'call'
   /** The object that the call destroys: the person confirms it, or `confirm` names it. Null if nothing is destroyed. */
   destroys?: (ctx: ToolContext, input: ToolInput) => Promise<Loss | null>
   /** The own input that confirms with `true`, in place of `confirm`. */

@@ -12,7 +12,7 @@ export interface ToolResult {
   /** Resources that a host can read beyond the result. */
   links?: readonly ResourceLink[]
   /** The call goes on as a task, and has no result yet; only for clients that take tasks. */
-  task?: { ref: TaskRef; message: string }
+  task?: { ref: TaskRef; message: string /** Where a person decides. */; url?: string }
   /** A task that was canceled. */
   canceled?: boolean
 }
@@ -37,13 +37,9 @@ export function successResult(options: {
 }
 
 /** No result yet: the call goes on as a task. `message` is our own text. */
-export function taskResult(ref: TaskRef, message: string): ToolResult {
-  return {
-    isError: false,
-    text: message,
-    structured: {},
-    task: { ref, message: sanitizeInline(message, 1_000) },
-  }
+export function taskResult(ref: TaskRef, message: string, url?: string): ToolResult {
+  const task = { ref, message: sanitizeInline(message, 1_000), ...(url !== undefined && { url }) }
+  return { isError: false, text: message, structured: {}, task }
 }
 
 /** An error result: the problem, the rule, the remedy, and whether a retry helps. */

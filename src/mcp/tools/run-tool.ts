@@ -30,7 +30,7 @@ import {
   refuseTooMany,
 } from './schema.ts'
 import type { TaskRef } from './task-ref.ts'
-import { approvalTask, cancelingOperation, cancelTask, readTask, startedTask } from './tasks.ts'
+import { approvalTask, cancelTask, idsOf, keptCall, startedTask, taskRow } from './tasks.ts'
 import { withListing } from './unlisted-tools.ts'
 import { waitSecondsOf } from './wait-for-deployment.ts'
 import { jobRunResult } from './wait-for-job-run.ts'
@@ -77,7 +77,7 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     const refusal = refusalOf(factsOf(tool), call.toolPolicy)
     if (refusal !== null) await recordRefusal(ctx, platformInput(tool, given), refusal)
     if (call.task !== undefined) return await runTask(call, tool, ctx, call.task)
-    return await runChecked(call, { tool, ctx, args: given })
+    return await runAnswered(call, { tool, ctx, args: given })
   } catch (error) {
     call.signal.throwIfAborted()
     if (error instanceof QuestionPending) throw error
@@ -97,6 +97,18 @@ export async function runTool(call: ToolCall, name: string, args: ToolInput): Pr
     })
     return errorResult(ctx === undefined ? better : withListing(better, ctx, call))
   }
+}
+
+/** A tool whose answer takes long answers clients of tasks at once. */
+async function runAnswered(
+  call: ToolCall,
+  { tool, ctx, args }: { tool: Tool; ctx: ToolContext; args: ToolInput },
+): Promise<ToolResult> {
+  const run = (given: ToolInput) => runChecked(call, { tool, ctx, args: given })
+  if (call.takesTasks !== true || tool.task !== 'call' || args.dryRun === true) return await run(args)
+  const { idempotencyKey, ...others } = args
+  const key = typeof idempotencyKey === 'string' ? { key: idempotencyKey } : {}
+  return await keptCall(tool, ctx, { args: others, ...key }, run)
 }
 
 async function runChecked(
@@ -145,17 +157,26 @@ function pendingResult(
 
 /** A task is read with the rights of its caller, and canceled by the operation that ends what it waits for. */
 async function runTask(
-  { tools, toolPolicy }: ToolCall,
+  call: ToolCall,
   tool: Tool,
   ctx: ToolContext,
   { ref, cancel }: NonNullable<ToolCall['task']>,
 ): Promise<ToolResult> {
-  if (!cancel) return readTask(tool, ctx, ref)
-  const canceling = toolNamed({ tools, toolPolicy }, cancelingOperation[ref.of.kind].id)
+  const { toolPolicy } = call
+  const { of } = ref
+  if (of.kind === 'call') {
+    if (tool.task !== 'call' || cancel) return taskResult(ref, 'It cannot be canceled, and goes on.')
+    return keptCall(tool, ctx, of, (args) => runChecked(call, { tool, ctx, args }))
+  }
+  const row = taskRow(of.kind)
+  await withinScope({ ...ctx, operation: row.reads }, toolPolicy.scope, idsOf(ref, row.reads))
+  if (!cancel) return row.read(tool, ctx, ref as never)
+  if (row.cancel === null) return taskResult(ref, 'It cannot be canceled, and goes on.')
+  const canceling = toolNamed(call, row.cancel.id)
   const refusal = refusalOf(factsOf(canceling), toolPolicy)
   if (refusal !== null) throw refusal
   ctx.reads.clear()
-  await cancelTask(ctx, ref)
+  await cancelTask(ctx, ref, row.cancel)
   return taskResult(ref, 'Canceling.')
 }
 
@@ -240,7 +261,8 @@ async function act(
   const whole = (await ctx.client.call(tool.operation, sent, options)) as Answer
   if (!tool.hints.readOnly) ctx.reads.clear()
   const answer = await answerWithinScope(ctx, scope, whole)
-  const ref = takesTasks && (waits || waitsForRun) ? await startedTask(tool, ctx, answer) : null
+  const starts = waits || waitsForRun || tool.task === 'restore' || tool.task === 'move'
+  const ref = takesTasks && starts ? await startedTask(tool, ctx, { sent, answer }) : null
   if (ref !== null) return taskResult(ref, 'The call was accepted.')
   if (waitsForRun)
     return jobRunResult(tool, ctx, answer, { waitSeconds: waitSecondsOf(own, ctx.takesProgress), notes })

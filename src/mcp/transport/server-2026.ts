@@ -92,7 +92,11 @@ function serveTasks(server: Server, options: Server2026Options): void {
       const caller = { token: tokenOf(ctx), clientInfo: envelopeOf(ctx)[CLIENT_INFO_META_KEY] }
       const call = { ...caller, signal: ctx.mcpReq.signal, args: {}, progress: null, askPerson: null }
       return respond(
-        () => responder(taskId, (name, task) => options.callTool({ ...call, name, task })),
+        () =>
+          responder(taskId, {
+            run: (name, task) => options.callTool({ ...call, name, task }),
+            opensUrls: capabilitiesOf(ctx).elicitation?.url !== undefined,
+          }),
         (error) => protocolError(error, {}),
       )
     })
