@@ -19,6 +19,6 @@ export const fakeBackupOperations = {
   },
   'list-app-env-backups': (state: FakeState, input: Input) => ({
     backups: [],
-    restores: [restoring(state, input)],
+    restores: input.appEnvId === undefined ? [] : [restoring(state, input)],
   }),
 }

@@ -17,6 +17,8 @@ export const workingInput: Record<string, Record<string, unknown>> = {
   'deploy-app-env-image': { ...prod, image: 'shop:1' },
   'update-function-config': { ...fn, maxScale: 5 },
   'probe-function': fn,
+  'restore-app-env-backup': { ...prod, backupId: 'bak_1', confirm: 'shop-prod' },
+  'list-app-env-backups': { accountId: 'acc_1' },
   'start-job-run': job,
   'get-job-run': { jobRunId: 'run_known' },
   'cancel-job-run': { jobRunId: 'run_known' },

@@ -52,7 +52,7 @@ it('a write that waits for a person is a task, and opening its page decides noth
     params: { mode: 'url', url: expect.stringContaining(`/console/approvals/${approvalId}`) },
   })
   expect(await ask('tasks/get', { taskId }, opensPages)).toMatchObject({ status: 'input_required' })
-  // A client that cannot open pages is asked for nothing.
+  // A client that cannot open pages gets no request.
   expect(await ask('tasks/get', { taskId })).toMatchObject({ status: 'working' })
   const inputResponses = { approval: { action: 'accept' } }
   expect(await ask('tasks/update', { taskId, inputResponses }, opensPages)).toMatchObject({
