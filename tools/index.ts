@@ -33,6 +33,7 @@ import getAppEnvStatus from './get-app-env-status.ts'
 import getAppEnvUsage from './get-app-env-usage.ts'
 import getApproval from './get-approval.ts'
 import getContactPoint from './get-contact-point.ts'
+import getIncident from './get-incident.ts'
 import getJobRun from './get-job-run.ts'
 import getLogs from './get-logs.ts'
 import getMemberEnvAccess from './get-member-env-access.ts'
@@ -179,4 +180,5 @@ export const tools: readonly Tool[] = [
   listAppEnvDomains,
   verifyAppEnvDomain,
   removeAppEnvDomain,
+  getIncident,
 ]

@@ -152,7 +152,7 @@ const loggedRequest = z.object({
 })
 export type LoggedRequest = z.output<typeof loggedRequest>
 
-const logLine = z.object({
+export const logLine = z.object({
   timestamp: isoTime,
   stream: z.enum(['stdout', 'stderr']),
   type: z.enum(logTypes),

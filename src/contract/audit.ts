@@ -18,7 +18,7 @@ export type ConfirmedBy = (typeof confirmers)[number]
 const chatOrigin = z.object({ connectionId: z.string(), workspace: z.string(), user: z.string() })
 export type ChatOrigin = z.output<typeof chatOrigin>
 
-const auditEntry = z.object({
+export const auditEntry = z.object({
   entryId: z.string(),
   timestamp: isoTime,
   principal: z.object({

@@ -90,4 +90,5 @@ export const groupOfTool: Readonly<Record<string, string>> = {
   'list-app-env-domains': 'domains',
   'verify-app-env-domain': 'domains',
   'remove-app-env-domain': 'domains',
+  'get-incident': 'remediation',
 }

@@ -16,6 +16,7 @@ import * as deployments from './deployments.ts'
 import * as diagnosis from './diagnosis.ts'
 import * as domains from './domains.ts'
 import * as functionProbe from './function-probe.ts'
+import * as incidents from './incidents.ts'
 import * as instances from './instances.ts'
 import * as invitations from './invitations.ts'
 import * as jobs from './jobs.ts'
@@ -156,4 +157,5 @@ export const operations: readonly Operation[] = [
   domains.verifyAppEnvDomain,
   domains.removeAppEnvDomain,
   domains.uploadAppEnvCertificate,
+  incidents.getIncident,
 ]

@@ -17,7 +17,7 @@ const bars = '▁▂▃▄▅▆▇█'
 const barsDrawn = 20
 
 /** A series as a line of bars with its last value. */
-function drawn(points: readonly (readonly number[])[]): string {
+export function drawn(points: readonly (readonly number[])[]): string {
   if (points.length === 0) return 'no data'
   const values = points.slice(-barsDrawn).map(([, value = 0]) => value)
   const most = Math.max(...values, Number.MIN_VALUE)

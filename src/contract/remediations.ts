@@ -63,9 +63,9 @@ const shownEffects = {
 }
 
 /** Milliseconds since the epoch, and the value. */
-const point = z.array(z.number())
+export const picturePoint = z.array(z.number())
 
-const run = z.object({
+export const remediationRun = z.object({
   runId: z.string(),
   remediationId: z.string(),
   appEnvId: z.string(),
@@ -111,14 +111,14 @@ const run = z.object({
       metric: z.enum(metrics),
       unit: z.string(),
       threshold: z.number().nullable(),
-      before: z.array(point),
-      after: z.array(point),
+      before: z.array(picturePoint),
+      after: z.array(picturePoint),
     })
     .nullable(),
   startedAt: isoTime,
   finishedAt: isoTime.nullable(),
 })
-export type RemediationRun = z.output<typeof run>
+export type RemediationRun = z.output<typeof remediationRun>
 
 export const createRemediation = operation({
   id: 'create-remediation',
@@ -195,7 +195,7 @@ export const listRemediations = operation({
     offset: z.number().int().min(0).max(1_000_000).default(0),
   }),
   output: z.object({
-    remediations: z.array(remediation.extend({ envName: z.string(), lastRun: run.nullable() })),
+    remediations: z.array(remediation.extend({ envName: z.string(), lastRun: remediationRun.nullable() })),
     pagination,
   }),
 })
@@ -209,7 +209,7 @@ export const getRemediation = operation({
   input: z.strictObject({ remediationId }),
   output: remediation.extend({
     /** The newest 10; list-remediation-runs has the others. */
-    runs: z.array(run),
+    runs: z.array(remediationRun),
   }),
 })
 
@@ -225,7 +225,7 @@ export const listRemediationRuns = operation({
     limit: z.number().int().min(1).max(200).default(20),
     offset: z.number().int().min(0).max(1_000_000).default(0),
   }),
-  output: z.object({ runs: z.array(run), pagination }),
+  output: z.object({ runs: z.array(remediationRun), pagination }),
 })
 
 export const getRemediationRun = operation({
@@ -235,5 +235,5 @@ export const getRemediationRun = operation({
   summary: 'Reads one run of a remediation: what was seen, what it did, and what happened after.',
   policy: { on: 'remediation-run' },
   input: z.strictObject({ runId: id.describe('Run id') }),
-  output: run,
+  output: remediationRun,
 })

@@ -77,6 +77,7 @@ import requestDeployStorageKey from './deployments/request-deploy-storage-key.ts
 import diagnoseAppEnv from './diagnosis/diagnose-app-env.ts'
 import diagnosisCauses from './diagnosis/diagnosis-causes.ts'
 import getAccountHealth from './diagnosis/get-account-health.ts'
+import getIncident from './diagnosis/get-incident.ts'
 import whatChanged from './diagnosis/what-changed.ts'
 import addAppEnvDomain from './domains/add-app-env-domain.ts'
 import listAppEnvDomains from './domains/list-app-env-domains.ts'
@@ -206,6 +207,7 @@ export const handlers: readonly Handler[] = [
   diagnoseAppEnv,
   diagnosisCauses,
   getAccountHealth,
+  getIncident,
   whatChanged,
   addAppEnvDomain,
   listAppEnvDomains,

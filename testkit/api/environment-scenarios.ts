@@ -93,6 +93,7 @@ export async function appScenario({ accountId, region }: TestPlatform, call: Cal
   const scaled = await call('scale-app-env-containers', { appEnvId, containers: 2 })
   if (!scaled) throw new Error('not scaled')
   await call('what-changed', { appEnvId })
+  await call('get-incident', { appEnvId })
   await call('list-audit', { accountId, objectId: appEnvId, limit: 2 }).then(({ entries }) =>
     call('undo-change', { entryId: entries[0].entryId }),
   )

@@ -71,4 +71,11 @@ export const fakeRemediationOperations: Record<string, (state: FakeState, input:
   'get-remediation': () => ({ ...remediation(), runs: [run] }),
   'list-remediation-runs': () => ({ runs: [run], pagination }),
   'get-remediation-run': () => run,
+  'get-incident': (state, input) => ({
+    appEnvId: state.env(input).appEnvId,
+    envName: 'hello-prod',
+    ...{ episodeId: 'rem_1-1', name: 'crash-loop', startedAt: at, endedAt: at, from: at, to: at },
+    ...{ servingVersion: 1, findings: [], checked: ['status'], timeline: [], alerts: [], runs: [run] },
+    ...{ metrics: [], logs: [], audit: [], createdAt: at },
+  }),
 }

@@ -98,6 +98,7 @@ export async function reads({ look, sweep }: ScenarioFixture, appEnvId: string):
     'get-logs',
     'diagnose-app-env',
     'what-changed',
+    'get-incident',
     'explain-access',
   ]
   for (const id of about) await look(id, { appEnvId })

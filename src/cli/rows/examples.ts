@@ -19,6 +19,7 @@ const words: Readonly<Record<string, string>> = {
   create: 'hello --docker-preset FUNCTION --port 8080',
   status: 'hello-prod',
   why: 'hello-prod',
+  incident: 'hello-prod',
   logs: 'hello-prod --follow',
   probe: 'hello-prod',
   console: '--print',

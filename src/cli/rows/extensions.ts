@@ -11,6 +11,7 @@ import { UsageError } from '../command-io.ts'
 import { addDomainExtension, domainLines, uploadCertificateExtension } from '../domains.ts'
 import { envLines } from '../env-lines.ts'
 import { healthReport } from '../health-report.ts'
+import { incidentReport } from '../incident-report.ts'
 import { printable } from '../progress.ts'
 import { renderTable } from '../render.ts'
 import { newTokenExtension } from '../token.ts'
@@ -40,6 +41,7 @@ const extensions: Readonly<Record<string, RowExtension>> = {
   'diagnosis-causes': { render: causeLines },
   'explain-access': { render: accessLines },
   'get-account-health': { render: healthReport },
+  'get-incident': { render: incidentReport },
   'get-app': { after: environmentsOf },
   'list-alerts': alertListExtension,
   'create-alert': newAlertExtension,

@@ -45,6 +45,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'get-account-usage': 'accounts usage',
   'diagnosis-causes': 'causes list',
   'what-changed': 'envs changes',
+  'get-incident': 'incident',
   'list-alert-notifications': 'alerts notifications',
   'list-alert-state-changes': 'alerts state-changes',
   'list-remediation-runs': 'remediations runs',

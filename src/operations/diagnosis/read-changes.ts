@@ -7,6 +7,7 @@ import { listActivities } from '../../store/repositories/activities.ts'
 import { listAlertsOfEnvironment } from '../../store/repositories/alerts.ts'
 import { readAuditEntries, type StoredAuditEntry } from '../../store/repositories/audit.ts'
 import { listPods } from '../../store/repositories/rollouts.ts'
+import { findUsers } from '../../store/repositories/users.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
 import { changedPaths } from '../core/diff.ts'
 import type { Context } from '../core/handler.ts'
@@ -44,6 +45,20 @@ export async function readChanges(
   return events
     .filter(({ at }) => at >= range.from && at <= range.to)
     .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+}
+
+/** Names of users for those who may read the audit log. */
+export async function withNames<Event extends { by: string | null }>(
+  { tx }: Context,
+  { membership }: EnvironmentTarget,
+  events: readonly Event[],
+): Promise<(Event & { byName: string | null })[]> {
+  const ids = membership?.admin ? events.flatMap(({ by }) => by ?? []) : []
+  const users = await findUsers(tx, [...new Set(ids)])
+  return events.map((event) => {
+    const user = users.get(event.by ?? '')
+    return { ...event, byName: user ? (user.name ?? user.email) : null }
+  })
 }
 
 /** When the newest episode began in which alerts fired: those that overlap are one. */

@@ -11,10 +11,9 @@ import {
 } from '../../domain/diagnosis/changes.ts'
 import { AppError } from '../../errors.ts'
 import type { MetricPoint, SeriesQuery } from '../../metrics/source.ts'
-import { findUsers } from '../../store/repositories/users.ts'
 import type { EnvironmentTarget } from '../core/access-targets.ts'
-import { type Context, handler, type Sources } from '../core/handler.ts'
-import { alertBreak, readChanges } from './read-changes.ts'
+import { handler, type Sources } from '../core/handler.ts'
+import { alertBreak, readChanges, withNames } from './read-changes.ts'
 
 const dayMs = 86_400_000
 const metricPoints = 288
@@ -43,20 +42,6 @@ export default handler(whatChanged, async (context, input, target) => {
       answerWith(newer(await metricBreak(sources, target, fromMs, toMs), alerted)),
   }
 })
-
-/** Names of users for those who may read the audit log. */
-async function withNames<Event extends { by: string | null }>(
-  { tx }: Context,
-  { membership }: EnvironmentTarget,
-  events: readonly Event[],
-): Promise<(Event & { byName: string | null })[]> {
-  const ids = membership?.admin ? events.flatMap(({ by }) => by ?? []) : []
-  const users = await findUsers(tx, [...new Set(ids)])
-  return events.map((event) => {
-    const user = users.get(event.by ?? '')
-    return { ...event, byName: user ? (user.name ?? user.email) : null }
-  })
-}
 
 function shownBreak({ until: _, ...broke }: Break) {
   return broke

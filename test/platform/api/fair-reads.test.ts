@@ -19,6 +19,7 @@ const connections = 30
 /** Reads whose work goes on after their transaction. */
 const busy: [name: string, path: string, input: () => Record<string, unknown>][] = [
   ['what-changed', '/app-env/changes', () => ({ appEnvId: mine })],
+  ['get-incident', '/app-env/incident', () => ({ appEnvId: mine })],
   ['diagnose-app-env', '/app-env/diagnosis', () => ({ appEnvId: mine })],
   ['get-account-health', '/account/health', () => ({ accountId: platform.accountId })],
   ['get-app-env-status', '/app-env/status', () => ({ appEnvId: mine })],
