@@ -36,3 +36,19 @@ export function diagnosisMessage(
     ],
   }
 }
+
+/** How a remediation run stands, and what it did. */
+export function runMessage({
+  name,
+  status,
+  story,
+}: {
+  name: string
+  status: string
+  story: string[]
+}): ChatText {
+  return {
+    title: `Remediation ${escaped(name, 140)}: ${status}`,
+    lines: story.map((sentence) => escaped(sentence, 1_000)),
+  }
+}

@@ -23,7 +23,7 @@ import { findUsers } from '../store/repositories/users.ts'
 import type { SecretBox } from '../store/secrets/secret-box.ts'
 import { writeUntilStored } from '../store/write-until-stored.ts'
 import { Worker } from '../worker.ts'
-import { alertMessage, diagnosisMessage } from './alerts.ts'
+import { alertMessage, diagnosisMessage, runMessage } from './alerts.ts'
 import { approvalMessage } from './approvals.ts'
 import type { ChatText, ChatWriter, Sent } from './chat.ts'
 import { writerOf } from './connections.ts'
@@ -175,6 +175,7 @@ export class ChatOutboxWorker {
   async #textOf(wanted: WantedMessage): Promise<ChatText | null> {
     const { db, describe, publicUrl } = this.#deps
     if (wanted.kind === 'alert') return alertMessage(wanted.notification)
+    if (wanted.kind === 'run') return runMessage(wanted)
     if (wanted.kind === 'diagnosis') {
       const { notification } = wanted
       // The environment may be gone by now.

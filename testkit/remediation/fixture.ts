@@ -8,7 +8,7 @@ type Answer = any
 
 /** Alerts that a test fires, and remediations that act on them; the clock and the passes are moved by hand. */
 export class RemediationFixture {
-  private constructor(readonly alerting: AlertingFixture) {}
+  constructor(readonly alerting: AlertingFixture) {}
 
   static async start(): Promise<RemediationFixture> {
     return new RemediationFixture(await AlertingFixture.start())

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Notification } from '../../domain/alerts/notification.ts'
 import { newId } from '../../domain/ids.ts'
+import type { StoredRun } from '../../domain/remediation/remediation.ts'
 import type { Tables, Tx } from '../db.ts'
 import { recordReader } from '../record.ts'
 
@@ -10,7 +11,7 @@ declare module '../db.ts' {
     chat_messages: {
       message_id: string
       connection_id: string
-      /** `alert:<episodeId>`, `diagnosis:<episodeId>` or `approval:<approvalId>`. */
+      /** `alert:<episodeId>`, `diagnosis:<episodeId>`, `run:<runId>` or `approval:<approvalId>`. */
       subject: string
       /** The subject of the message in whose thread this one is; null for a message of the channel. */
       thread: string | null
@@ -35,6 +36,7 @@ declare module '../db.ts' {
 export type WantedMessage =
   | { kind: 'alert'; notification: Notification }
   | { kind: 'diagnosis'; notification: Notification }
+  | { kind: 'run'; name: string; status: string; story: string[] }
   /** The rest is read when it is sent. */
   | { kind: 'approval'; approvalId: string; status: string; decisions: number }
 
@@ -107,13 +109,7 @@ export async function wantChatMessage(
 /** One message for each episode of an alert, in every chat of the account that has a channel. */
 export async function wantAlertMessages(tx: Tx, notification: Notification, nowMs: number): Promise<void> {
   const { accountId, episodeId, event } = notification
-  const connections = await tx
-    .selectFrom('chat_connections')
-    .select('connection_id')
-    .where('account_id', '=', accountId)
-    .where('channel', 'is not', null)
-    .execute()
-  for (const { connection_id: connectionId } of connections) {
+  for (const connectionId of await listChatsWithChannel(tx, accountId)) {
     const subject = `alert:${episodeId}`
     // A connection that was made in the middle of an episode does not tell its end.
     if (event === 'resolved' && !(await findChatMessage(tx, connectionId, subject))) continue
@@ -122,6 +118,31 @@ export async function wantAlertMessages(tx: Tx, notification: Notification, nowM
     const wanted = { kind: 'diagnosis' as const, notification }
     const reply = { connectionId, subject: `diagnosis:${episodeId}`, thread: subject, wanted }
     await wantChatMessage(tx, reply, nowMs)
+  }
+}
+
+async function listChatsWithChannel(tx: Tx, accountId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('chat_connections')
+    .select('connection_id')
+    .where('account_id', '=', accountId)
+    .where('channel', 'is not', null)
+    .execute()
+  return rows.map((row) => row.connection_id)
+}
+
+/** How a remediation run stands, in the thread of its alert; that of a cause has no thread. */
+export async function wantRunMessages(
+  tx: Tx,
+  { accountId, episode, trigger, runId }: Pick<StoredRun, 'accountId' | 'episode' | 'trigger' | 'runId'>,
+  wanted: WantedMessage & { kind: 'run' },
+  nowMs: number,
+): Promise<void> {
+  const alert = trigger.alertId === undefined ? null : `alert:${episode}`
+  for (const connectionId of await listChatsWithChannel(tx, accountId)) {
+    if (alert !== null && !(await findChatMessage(tx, connectionId, alert))) continue
+    const thread = alert === null ? {} : { thread: alert }
+    await wantChatMessage(tx, { connectionId, subject: `run:${runId}`, ...thread, wanted }, nowMs)
   }
 }
 

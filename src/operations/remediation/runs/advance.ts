@@ -21,6 +21,7 @@ import { notifyPeople } from './notify.ts'
 import { turnToAskIfOscillating } from './oscillation.ts'
 import { changedByOthers, loadRunTarget, type RunTarget, triggerStateOf } from './run-target.ts'
 import type { Seen } from './seen.ts'
+import { tellChats } from './tell-chats.ts'
 import { undoRun } from './undo.ts'
 
 interface Advancing {
@@ -63,6 +64,7 @@ export async function advance(
   const { run: next, wake = [] } = run.status === 'verifying' ? await verify(step) : await proceed(step)
   const after = isOpenRun(next) ? next : await settled(context, next, target)
   if (JSON.stringify(after) !== JSON.stringify(run) && !(await saveRun(tx, after))) throw new RunMoved()
+  await tellChats(context, run, after, target)
   return wake
 }
 
