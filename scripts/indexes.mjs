@@ -30,6 +30,7 @@ const order = [
   'chat',
   'alerts',
   'remediations',
+  'incidents',
   'diagnosis',
   'instances',
   'domains',

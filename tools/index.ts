@@ -173,6 +173,7 @@ export const tools: readonly Tool[] = [
   getRemediation,
   listRemediationRuns,
   getRemediationRun,
+  getIncident,
   diagnoseAppEnv,
   getAccountHealth,
   whatChanged,
@@ -180,5 +181,4 @@ export const tools: readonly Tool[] = [
   listAppEnvDomains,
   verifyAppEnvDomain,
   removeAppEnvDomain,
-  getIncident,
 ]

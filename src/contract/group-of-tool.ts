@@ -83,6 +83,7 @@ export const groupOfTool: Readonly<Record<string, string>> = {
   'get-remediation': 'remediation',
   'list-remediation-runs': 'remediation',
   'get-remediation-run': 'remediation',
+  'get-incident': 'remediation',
   'diagnose-app-env': 'deploys',
   'get-account-health': 'apps',
   'what-changed': 'deploys',
@@ -90,5 +91,4 @@ export const groupOfTool: Readonly<Record<string, string>> = {
   'list-app-env-domains': 'domains',
   'verify-app-env-domain': 'domains',
   'remove-app-env-domain': 'domains',
-  'get-incident': 'remediation',
 }

@@ -147,6 +147,7 @@ export const operations: readonly Operation[] = [
   remediations.getRemediation,
   remediations.listRemediationRuns,
   remediations.getRemediationRun,
+  incidents.getIncident,
   diagnosis.diagnoseAppEnv,
   diagnosis.getAccountHealth,
   diagnosis.listDiagnosisCauses,
@@ -157,5 +158,4 @@ export const operations: readonly Operation[] = [
   domains.verifyAppEnvDomain,
   domains.removeAppEnvDomain,
   domains.uploadAppEnvCertificate,
-  incidents.getIncident,
 ]

@@ -14,7 +14,7 @@ export async function tellChats(
 ): Promise<void> {
   const { status, approvalId, steps } = after
   if (status === before.status && approvalId === before.approvalId) return
-  // A cause has no thread, so the channel hears only of what was done or asked.
+  // A cause has no thread, so the channel hears only of steps and approvals.
   if (after.trigger.alertId === undefined && steps.length === 0 && approvalId === undefined) return
   const story = storyOf(runResponse(after))
   await wantRunMessages(tx, after, { kind: 'run', name: remediation.name, status, story }, Date.parse(now))
