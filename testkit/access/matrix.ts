@@ -138,6 +138,11 @@ export class AccessMatrix {
     return answer
   }
 
+  /** The answers so far count no longer, because the rules have changed. */
+  forgetAnswers(): void {
+    this.#answers.clear()
+  }
+
   async send(
     method: string,
     path: string,
