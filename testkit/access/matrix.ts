@@ -107,7 +107,8 @@ export class AccessMatrix {
   platform!: TestPlatform
   readonly objects = {} as Record<ObjectKind, Ids>
   readonly callers: Record<string, CallerKind> = {}
-  readonly #answers = new Map<string, Promise<RawAnswer>>()
+  /** By cell; empty it when the rules change. */
+  readonly answers = new Map<string, Promise<RawAnswer>>()
 
   constructor() {
     beforeAll(() => this.#start())
@@ -127,20 +128,15 @@ export class AccessMatrix {
   /** The answer in one cell. Writes are dry runs, so cells do not affect each other, and each is requested once. */
   ask(row: Operation, caller: CallerKind, kind: ObjectKind): Promise<RawAnswer> {
     const cell = `${row.id} ${kind} ${caller.token}`
-    const known = this.#answers.get(cell)
+    const known = this.answers.get(cell)
     if (known) return known
     const answer = this.platform.request(row.method, row.path, {
       token: caller.token,
       input: this.inputFor(row, kind),
       headers: isRead(row) ? {} : { 'dry-run': 'true' },
     })
-    this.#answers.set(cell, answer)
+    this.answers.set(cell, answer)
     return answer
-  }
-
-  /** The answers so far count no longer, because the rules have changed. */
-  forgetAnswers(): void {
-    this.#answers.clear()
   }
 
   async send(

@@ -11,7 +11,7 @@ const ofNobody = new Set([
   'decline-invitation',
   'connect-chat-user',
 ])
-export type Verdict = 401 | 403 | 404 | 'allowed'
+type Verdict = 401 | 403 | 404 | 'allowed'
 
 /** The permissions (docs/interface.md#permissions), duplicated here on purpose. */
 export function expected(row: Operation, caller: CallerKind, kind: ObjectKind): Verdict {

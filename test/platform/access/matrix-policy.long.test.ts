@@ -23,7 +23,7 @@ async function enforce(rule: Record<string, unknown>): Promise<void> {
     const policy = { accountId, mode: 'enforce', rules: [...silent, rule] }
     await matrix.send('PUT', '/policy', policy, token)
   }
-  matrix.forgetAnswers()
+  matrix.answers.clear()
 }
 
 it('M7 a policy that allows everything changes no cell, over REST and over tools', async () => {
@@ -34,7 +34,7 @@ it('M7 a policy that allows everything changes no cell, over REST and over tools
   expect(rest.cells + tools.cells).toBeGreaterThan(3_500)
 })
 
-it('M7 a policy that denies writes stops what was allowed, and tells nobody else of the object', async () => {
+it('M7 a policy that denies writes stops what was allowed, and tells no one else of the object', async () => {
   const cells: { row: Operation; name: string; kind: ObjectKind }[] = operations.flatMap((row) =>
     Object.keys(matrix.callers).flatMap((name) =>
       named[row.policy.on].kinds.map((kind) => ({ row, name, kind })),
