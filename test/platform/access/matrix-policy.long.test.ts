@@ -34,7 +34,7 @@ it('M7 a policy that allows everything changes no cell, over REST and over tools
   expect(rest.cells + tools.cells).toBeGreaterThan(3_500)
 })
 
-it('M7 a policy that denies writes stops what was allowed, and tells no one else of the object', async () => {
+it('M7 a policy that denies writes stops exactly what was allowed', async () => {
   const cells: { row: Operation; name: string; kind: ObjectKind }[] = operations.flatMap((row) =>
     Object.keys(matrix.callers).flatMap((name) =>
       named[row.policy.on].kinds.map((kind) => ({ row, name, kind })),
