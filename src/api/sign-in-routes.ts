@@ -1,12 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { bearerToken } from '../bearer-token.ts'
-import type { SignInMethods } from '../contract/sign-in.ts'
+import { type PasskeyAnswer, passkeyAnswer, type SignInMethods } from '../contract/sign-in.ts'
 import { AppError } from '../errors.ts'
 import type { ConsoleSessions, SignedIn } from '../operations/access/console-sessions.ts'
 import type { MailedLinks } from '../operations/access/mailed-links.ts'
+import type { Passkeys } from '../operations/access/passkeys.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import { cookieNameOf, isHttps, requireOwnPage, sessionIdOf } from './console-credential.ts'
 import { type BodyLimits, readJsonBody } from './json-body.ts'
+import { addPasskeyRoutes } from './passkey-routes.ts'
+import { relyingPartyOf } from './relying-party.ts'
 
 export const consolePath = '/console/'
 
@@ -16,6 +20,9 @@ export interface SignInOptions {
   allowsLinks: boolean
   /** Absent where no mail server is configured. */
   mailedLinks?: MailedLinks | undefined
+  passkeys: Passkeys
+  /** Undefined: people reach the platform under the address of the API. */
+  publicUrl?: string | undefined
 }
 
 /** Address of a one-time link. The code is in the fragment, so no server, log or Referer sees it. */
@@ -30,12 +37,18 @@ export function addSignInRoutes(
   runner: OperationRunner,
   limits: BodyLimits,
 ): void {
-  app.get('/console/sign-in-methods', async (_request, reply) => {
-    const methods: SignInMethods = { email: options.mailedLinks !== undefined, passkey: false, oidc: null }
+  const { mailedLinks, publicUrl, sessions, passkeys } = options
+  app.get('/console/sign-in-methods', async ({ headers }, reply) => {
+    const methods: SignInMethods = {
+      email: mailedLinks !== undefined,
+      passkey: relyingPartyOf(headers, publicUrl) !== null,
+      oidc: null,
+    }
     return reply.send(JSON.stringify(methods))
   })
   addOwnLinks(app, options, runner)
-  if (options.mailedLinks !== undefined) addMailedLinks(app, options.mailedLinks, runner, limits)
+  if (mailedLinks !== undefined) addMailedLinks(app, mailedLinks, runner, limits)
+  addPasskeyRoutes(app, { passkeys, sessions, publicUrl }, runner, limits)
   addSessions(app, options, runner, limits)
 }
 
@@ -64,7 +77,7 @@ function addMailedLinks(
 ): void {
   app.post('/console/sign-in-mail', async (request, reply) => {
     requireOwnPage(request.headers)
-    const { email } = await readTexts(request, limits, ['email'])
+    const { email } = textOf(await readJsonBody(request.raw, limits), ['email'])
     if (!/^[^\s@]{1,64}@[^\s@]{1,255}$/.test(email!)) {
       throw new AppError('invalid', 'This is not an e-mail address', { details: 'Send one such as a@b.com.' })
     }
@@ -74,7 +87,7 @@ function addMailedLinks(
   })
   app.post('/console/mailed-link', async (request, reply) => {
     requireOwnPage(request.headers)
-    const { mailCode } = await readTexts(request, limits, ['mailCode'])
+    const { mailCode } = textOf(await readJsonBody(request.raw, limits), ['mailCode'])
     const shown = await links.look(mailCode!).catch((error) => countFailure(error, runner, request.ip))
     return reply.send(JSON.stringify(shown))
   })
@@ -89,7 +102,7 @@ function addSessions(
   const { sessions } = options
   app.post('/console/session', async (request, reply) => {
     requireOwnPage(request.headers)
-    const by = await readTexts(request, limits, ['code', 'token', 'mailCode'])
+    const by = presentedIn(await readJsonBody(request.raw, limits))
     // A wrong token counts against the address, as on every other route.
     if (by.token !== undefined) await runner.authenticate(by.token, { address: request.ip, reads: false })
     const signedIn = await open(options, by, request).catch((error) =>
@@ -113,16 +126,24 @@ function addSessions(
   app.delete('/console/sessions', signOut(true))
 }
 
-type Presented = Partial<Record<'code' | 'token' | 'mailCode', string>>
+type Presented = Partial<Record<'code' | 'token' | 'mailCode', string>> & { passkey?: PasskeyAnswer }
 
-function open(
-  { sessions, mailedLinks }: SignInOptions,
-  { token, code, mailCode = '' }: Presented,
+function presentedIn(body: Record<string, unknown>): Presented {
+  if (!('passkey' in body)) return textOf(body, ['code', 'token', 'mailCode'])
+  const parsed = z.strictObject({ passkey: passkeyAnswer }).safeParse(body)
+  if (parsed.success) return parsed.data
+  throw new AppError('invalid', 'Invalid request', { details: 'passkey: must be the answer of a passkey' })
+}
+
+async function open(
+  { sessions, mailedLinks, passkeys }: SignInOptions,
+  { token, code, passkey, mailCode = '' }: Presented,
   request: FastifyRequest,
 ): Promise<SignedIn> {
   const client = { address: request.ip, userAgent: request.headers['user-agent'] ?? null }
   if (token !== undefined) return sessions.signIn({ token }, client)
   if (code !== undefined) return sessions.signIn({ code }, client)
+  if (passkey !== undefined) return sessions.open(await passkeys.claim(passkey), client)
   if (mailedLinks === undefined) throw new AppError('forbidden', 'Sign-in by e-mail is off')
   return sessions.open(mailedLinks.claim(mailCode), client)
 }
@@ -140,12 +161,11 @@ async function replaceSession(
 }
 
 /** Exactly one of the fields, as one line of printable text. */
-async function readTexts<Name extends string>(
-  request: FastifyRequest,
-  limits: BodyLimits,
+function textOf<Name extends string>(
+  body: Record<string, unknown>,
   names: readonly Name[],
-): Promise<Partial<Record<Name, string>>> {
-  const [[name, value] = ['', ''], ...more] = Object.entries(await readJsonBody(request.raw, limits))
+): Partial<Record<Name, string>> {
+  const [[name, value] = ['', ''], ...more] = Object.entries(body)
   const text = typeof value === 'string' ? value.trim() : ''
   const isKnown = (names as readonly string[]).includes(name) && more.length === 0
   if (isKnown && (name === 'email' ? text.length <= 320 : /^[\x21-\x7e]{1,256}$/.test(text)))

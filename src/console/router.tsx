@@ -116,6 +116,11 @@ const tokens = createRoute({
   path: '/tokens',
   component: page(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
 })
+const signIns = createRoute({
+  getParentRoute: () => frame,
+  path: '/sign-ins',
+  component: page(() => import('./pages/sign-ins/SignInsPage.tsx'), 'SignInsPage'),
+})
 const chat = createRoute({
   getParentRoute: () => frame,
   path: '/chat',
@@ -151,6 +156,7 @@ const routeTree = root.addChildren([
     members,
     tokens,
     token,
+    signIns,
     accountSettings,
     chat,
     system,

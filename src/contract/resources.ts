@@ -197,6 +197,14 @@ export const resources = {
     auditName: 'session',
     in: 'account',
   },
+  passkey: {
+    noun: 'Passkey',
+    idPrefix: 'pky',
+    idFields: ['passkeyId'],
+    listedBy: 'list-user-passkeys',
+    auditName: 'passkey',
+    in: 'account',
+  },
   user: {
     noun: 'User',
     idPrefix: 'usr',
@@ -244,7 +252,7 @@ interface Scope {
 /** Policies that are on no single object that exists. */
 const scopes = {
   installation: {
-    names: ['token', 'invitation', 'session', 'user'],
+    names: ['token', 'invitation', 'session', 'passkey', 'user'],
     toolScope: { reads: 'env', writes: null },
   },
   'account-or-app': { names: ['app', 'account'], toolScope: { reads: 'env', writes: null } },
@@ -261,16 +269,12 @@ export function isPolicyTarget(on: string): on is PolicyTarget {
   return isScope(on) || (Object.hasOwn(resources, on) && factsOf(on as ResourceType).key !== undefined)
 }
 
-function toolScopeOf(on: PolicyTarget): ToolScope {
-  return isScope(on) ? scopes[on].toolScope : resources[on].toolScope
-}
-
 /**
  * Whether an operation with a policy on `on` can be limited to one object of `level`. Reads of a wider level that are needed
  * stay, and show only objects inside. An operation on an unknown object cannot be limited.
  */
 export function staysWithin(on: string, as: 'reads' | 'writes', level: ScopeLevel): boolean {
-  const narrowest = isPolicyTarget(on) ? toolScopeOf(on)[as] : null
+  const narrowest = isPolicyTarget(on) ? (isScope(on) ? scopes[on] : resources[on]).toolScope[as] : null
   return narrowest !== null && scopeLevels.indexOf(level) <= scopeLevels.indexOf(narrowest)
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, isoTime, message } from './fields.ts'
+import { id, isoTime, line, message } from './fields.ts'
 import { operation } from './operation.ts'
 
 /** How a person opens a session of the console. `link`: made by `longshore console`; `email`: mailed. */
@@ -48,6 +48,77 @@ export const endUserSessions = operation({
   policy: { on: 'installation' },
   input: z.strictObject({ sessionId: id.optional().describe('Only this one') }),
   output: z.object({ ...message, ended: z.number().int() }),
+  peopleOnly: true,
+})
+
+/** Bytes as base64url, as browsers give them. */
+const bytes = (most: number) =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/, 'must be base64url')
+    .max(most)
+
+/** The answer of an authenticator to a sign-in. `challenge` is that of POST /console/passkey-challenge. */
+export const passkeyAnswer = z.strictObject({
+  challenge: z.string().max(2_000),
+  id: bytes(1_400),
+  clientDataJSON: bytes(8_000),
+  authenticatorData: bytes(8_000),
+  signature: bytes(4_000),
+  userHandle: bytes(100).nullable(),
+})
+export type PasskeyAnswer = z.output<typeof passkeyAnswer>
+
+export const listUserPasskeys = operation({
+  id: 'list-user-passkeys',
+  method: 'GET',
+  path: '/user/passkeys',
+  summary: 'Lists the passkeys of the caller. Each works for the host in rpId only.',
+  policy: { on: 'installation' },
+  input: z.strictObject({}),
+  output: z.object({
+    passkeys: z.array(
+      z.object({
+        passkeyId: z.string(),
+        name: z.string(),
+        rpId: z.string(),
+        backedUp: z.boolean(),
+        createdAt: isoTime,
+        lastUsedAt: isoTime.nullable(),
+      }),
+    ),
+  }),
+  peopleOnly: true,
+})
+
+export const createUserPasskey = operation({
+  id: 'create-user-passkey',
+  method: 'POST',
+  path: '/user/passkey',
+  summary: 'Adds a passkey of the caller: the answer of an authenticator to a challenge of the console.',
+  policy: { on: 'installation' },
+  input: z.strictObject({
+    name: line(100).describe('What holds it, such as the device'),
+    credential: z.strictObject({
+      challenge: z.string().max(2_000).describe('As POST /console/passkey-challenge gave it'),
+      id: bytes(1_400),
+      clientDataJSON: bytes(8_000),
+      attestationObject: bytes(64_000),
+      transports: z.array(z.string().max(20)).max(10).default([]),
+    }),
+  }),
+  output: z.object({ ...message, passkeyId: z.string() }),
+  peopleOnly: true,
+})
+
+export const removeUserPasskey = operation({
+  id: 'remove-user-passkey',
+  method: 'DELETE',
+  path: '/user/passkey',
+  summary: 'Removes a passkey of the caller; it cannot sign in any more.',
+  policy: { on: 'installation' },
+  input: z.strictObject({ passkeyId: id }),
+  output: z.object(message),
   peopleOnly: true,
 })
 

@@ -108,7 +108,7 @@ async function startControlPlane(
   const oauth = oauthOf(platform, () => started.apiUrl)
   const mcp = mcpHandler(platform, started, toolPolicy, { runner, oauth, api: () => api })
   const wakeMail = config.smtpUrl ? () => membership.wakeLease(linkMail) : null
-  const signIn = openSignIn({ ...platform, wakeMail })
+  const signIn = openSignIn({ ...platform, ...config, wakeMail })
   const dataKeys = watchDataKeys(platform, (keyId) => {
     started.dataKey = keyId
   })

@@ -81,6 +81,11 @@ const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) 
     'get-app-env-metrics-series': () => ({ metric: 'cpu_percent' }),
     'add-member': () => ({ email: 'x@example.com', name: 'X' }),
     'revoke-user-token': () => ({ tokenId: 'tok_x' }),
+    'remove-user-passkey': () => ({ passkeyId: 'pky_x' }),
+    'create-user-passkey': () => ({
+      name: 'x',
+      credential: { challenge: 'x', id: 'x', clientDataJSON: 'x', attestationObject: 'x' },
+    }),
     'remove-user': () => ({ userId: 'usr_x' }),
     'accept-invitation': () => ({ invitationId: 'inv_x' }),
     'decline-invitation': () => ({ invitationId: 'inv_x' }),

@@ -10,6 +10,7 @@ import { appScenario, functionScenario, jobScenario, settled } from './environme
 import { sampleCertificate } from './sample-certificate.ts'
 import { inputWithIds } from './sample-input.ts'
 import type { Answer, Call, Json } from './scenario-call.ts'
+import { signInScenario } from './sign-in-scenario.ts'
 
 /** One call of the scenario and its response. */
 export interface CallRecord {
@@ -78,16 +79,6 @@ export async function runScenario(
   return played
 }
 
-/** A person's sessions, and a user who leaves. */
-async function signInScenario(platform: TestPlatform, call: Call): Promise<void> {
-  await platform.sessions.signIn({ token: platform.admin.token })
-  await call('list-user-sessions')
-  await call('end-user-sessions')
-  const { userId } = await platform.makeUser()
-  await call('list-users', { limit: 2 })
-  await call('remove-user', { userId })
-}
-
 /** Operations that the scenario does not mention, on objects of a world of their own. */
 async function playRest(
   platform: TestPlatform,
@@ -125,6 +116,7 @@ const takesAway = new Set([
   'remove-chat-user',
   'revoke-user-token',
   'end-user-sessions',
+  'remove-user-passkey',
   'remove-user',
   'rotate-user-token',
 ])

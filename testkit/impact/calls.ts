@@ -271,6 +271,8 @@ export const calls: Record<string, MakeInput> = {
   'rotate-user-token': ({ spareToken }) => ({ input: {}, token: spareToken }),
   'revoke-user-token': named('tokenId', ({ tokens }) => tokens),
   'end-user-sessions': () => ({}),
+  'create-user-passkey': () => null,
+  'remove-user-passkey': () => null,
   'remove-user': named('userId', ({ leavers }) => leavers),
   'rotate-app-env-token': on(every),
   'update-policy': ({ platform, pick }) => ({

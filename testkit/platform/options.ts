@@ -63,3 +63,8 @@ export interface TestPlatformOptions {
   /** True starts evaluator and outbox; else a test calls `alerting.evaluator.cycle()`. */
   alerts?: boolean
 }
+
+/** The ways to sign in that the options turn on. Tests send the mails themselves. */
+export function signInOptionsOf({ publicUrl, smtpUrl }: TestPlatformOptions) {
+  return { publicUrl, wakeMail: smtpUrl ? () => {} : null }
+}

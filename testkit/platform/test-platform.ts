@@ -45,7 +45,7 @@ import { removeFolder } from '../remove-folder.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { insertMember, insertTestAccount, type MemberOptions } from './accounts.ts'
 import { oauthSurfaces } from './oauth-surfaces.ts'
-import type { TestPlatformOptions } from './options.ts'
+import { signInOptionsOf, type TestPlatformOptions } from './options.ts'
 import { type RawAnswer, type RawRequest, rawRequest } from './raw-request.ts'
 import { createTestReconciler } from './reconciler.ts'
 import { RecordedRoutes } from './recorded-routes.ts'
@@ -276,7 +276,7 @@ export class TestPlatform {
 
   async #serveApi(files: UploadStore, options: TestPlatformOptions): Promise<void> {
     const { db, clock, log, runner } = this
-    const signIn = openSignIn({ ...this, wakeMail: options.smtpUrl ? () => {} : null })
+    const signIn = openSignIn({ ...this, ...signInOptionsOf(options) })
     this.sessions = signIn.sessions
     const console = options.consoleDir ? { dir: options.consoleDir, ...signIn, allowsLinks: true } : undefined
     const api = createApiServer({

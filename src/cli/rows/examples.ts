@@ -125,6 +125,8 @@ const words: Readonly<Record<string, string>> = {
   'backup delete': `${backup} --dry-run`,
   restore: `${backup} --new-env restored`,
   'token create': '--name reader --read-only',
+  'user add-passkey': '--name phone --credential @credential.json',
+  'user remove-passkey': 'pky_4k2m6q8s0u3w5y7a9c1e --dry-run',
   'user sign-out': '--dry-run',
   'user remove': 'usr_4k2m6q8s0u3w5y7a9c1e --dry-run',
   'token revoke': 'tok_4k2m6q8s0u3w5y7a9c1e',

@@ -148,6 +148,7 @@ const positionals: Readonly<Record<string, string>> = {
   entryId: 'longshore audit list shows them',
   invitationId: 'longshore invitations list shows them',
   jobRunId: 'longshore jobs list <environment> shows them',
+  passkeyId: 'longshore user passkeys shows them',
   userId: 'longshore user list shows them',
   tokenId: 'longshore token list shows them',
 }

@@ -22,6 +22,7 @@ import { forgetLinksBefore } from '../../store/repositories/approval-links.ts'
 import { forgetChatMessagesBefore } from '../../store/repositories/chat-messages.ts'
 import { forgetOldChat } from '../../store/repositories/chat-requests.ts'
 import { forgetAnswersBefore } from '../../store/repositories/idempotency.ts'
+import { forgetChallengesBefore } from '../../store/repositories/passkeys.ts'
 import { forgetSignInLinksBefore } from '../../store/repositories/sign-in-links.ts'
 import { forgetUnusedUploads } from '../../store/repositories/uploads.ts'
 import { Worker } from '../../worker.ts'
@@ -176,6 +177,7 @@ async function forgetTheOld({ clock, config }: Platform, db: Db): Promise<void> 
   await db.write((tx) => forgetAnsweredQuestionsBefore(tx, timestamp(nowMs)))
   await db.write((tx) => forgetLinksBefore(tx, timestamp(nowMs - 90 * dayMs)))
   await forgetOldSessions({ db, clock })
+  await db.write((tx) => forgetChallengesBefore(tx, timestamp(nowMs)))
   await db.write((tx) => forgetSignInLinksBefore(tx, timestamp(nowMs - dayMs)))
   await forgetExpiredOAuth(db, clock)
 }

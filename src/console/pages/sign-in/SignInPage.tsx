@@ -6,6 +6,7 @@ import { listAppEnvs } from '../../../contract/app-envs.ts'
 import type { SignInMethods } from '../../../contract/sign-in.ts'
 import { getUser } from '../../../contract/users.ts'
 import type { AppError } from '../../../errors.ts'
+import { askForPasskey } from '../../api/passkeys.ts'
 import { prefetch } from '../../api/queries.ts'
 import { onOtherTabSignedIn, type Presented, sessionRequest, signIn } from '../../api/session.ts'
 import { PageTitle } from '../../components/PageTitle.tsx'
@@ -16,7 +17,7 @@ import { insideConsole, overviewPath } from './inside-console.ts'
 import { MailForm } from './MailForm.tsx'
 
 export function SignInPage() {
-  const { mailed, error, busy, enter } = useSignIn()
+  const { mailed, error, setError, busy, enter } = useSignIn()
   const [methods, setMethods] = useState<SignInMethods | null>(null)
   useEffect(() => {
     // Without an answer the token remains, which every installation takes.
@@ -36,6 +37,7 @@ export function SignInPage() {
           <MailedLink mailed={mailed} busy={busy} enter={enter} />
         ) : (
           <>
+            {methods?.passkey && <PasskeyButton busy={busy} enter={enter} fail={setError} />}
             {methods?.email && <MailForm />}
             <TokenForm busy={busy} enter={enter} />
           </>
@@ -49,6 +51,19 @@ export function SignInPage() {
 interface FormProps {
   busy: boolean
   enter: (by: Presented) => Promise<void>
+}
+
+function PasskeyButton({ busy, enter, fail }: FormProps & { fail: (error: AppError) => void }) {
+  const ask = () =>
+    askForPasskey().then(
+      (passkey) => enter({ passkey }),
+      (error) => fail(error as AppError),
+    )
+  return (
+    <button type="button" className="button primary" disabled={busy} onClick={() => void ask()}>
+      Sign in with a passkey
+    </button>
+  )
 }
 
 function TokenForm({ busy, enter }: FormProps) {
@@ -167,7 +182,7 @@ function useSignIn() {
       ),
     [href, navigate, queries],
   )
-  return { mailed, error, busy, enter }
+  return { mailed, error, setError, busy, enter }
 }
 
 /** Reads the first data of every page, then the overview. Resolves to the id of the user. */
