@@ -116,10 +116,10 @@ const tokens = createRoute({
   path: '/tokens',
   component: page(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
 })
-const signIns = createRoute({
+const passkeys = createRoute({
   getParentRoute: () => frame,
-  path: '/sign-ins',
-  component: page(() => import('./pages/sign-ins/SignInsPage.tsx'), 'SignInsPage'),
+  path: '/passkeys',
+  component: page(() => import('./pages/passkeys/PasskeysPage.tsx'), 'PasskeysPage'),
 })
 const chat = createRoute({
   getParentRoute: () => frame,
@@ -156,7 +156,7 @@ const routeTree = root.addChildren([
     members,
     tokens,
     token,
-    signIns,
+    passkeys,
     accountSettings,
     chat,
     system,

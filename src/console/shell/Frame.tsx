@@ -169,7 +169,7 @@ const morePages = [
   { to: '/policy', label: 'Policy' },
   { to: '/members', label: 'Members' },
   { to: '/tokens', label: 'Tokens' },
-  { to: '/sign-ins', label: 'Sign-in' },
+  { to: '/passkeys', label: 'Passkeys and sessions' },
   { to: '/settings', label: 'Account settings' },
   { to: '/system', label: 'System' },
   { to: '/start', label: 'Get started' },

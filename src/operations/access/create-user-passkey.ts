@@ -71,6 +71,6 @@ async function verified(
 function notRegistered(): AppError {
   return new AppError('invalid', 'The passkey was not added', {
     details:
-      'Its challenge was used, has expired, or is of another user or address. Add it on the page Sign-in of the console.',
+      'Its challenge was used, has expired, or is of another user or address. Add it on the page Passkeys and sessions of the console.',
   })
 }

@@ -8,7 +8,7 @@ import { makeConsoleShell } from '../../../testkit/console/shell.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { WebClient } from '../../../testkit/sign-in/web-client.ts'
-import { until } from '../../../testkit/until.ts'
+import { untilRead } from '../../../testkit/until.ts'
 
 const minuteMs = 60_000
 
@@ -49,7 +49,7 @@ describe('sign-in by a mailed link', () => {
   async function codeFor(address: string, typed = address): Promise<string> {
     const before = (await stored()).length
     expect((await ask(typed)).status).toBe(200)
-    await until(async () => (await stored()).length > before)
+    await untilRead(stored, (links) => links.length > before, 'the link')
     await deliver()
     return codesTo(address).at(-1)!
   }
@@ -78,7 +78,7 @@ describe('sign-in by a mailed link', () => {
     const person = await platform.makeUser()
     const [known, unknown] = [await ask(person.email), await ask('stranger@example.com')]
     expect([unknown.status, await unknown.text()]).toEqual([known.status, await known.text()])
-    await until(async () => (await stored()).some(({ mail }) => mail === 'due'))
+    await untilRead(stored, (links) => links.some(({ mail }) => mail === 'due'), 'the link')
     await deliver()
     expect(mails.mails.map(({ to }) => to)).toEqual([[person.email]])
   })
@@ -136,7 +136,7 @@ describe('sign-in by a mailed link', () => {
     const person = await platform.makeUser()
     mails.refuse = () => 451
     await ask(person.email)
-    await until(async () => (await stored()).some(({ mail }) => mail === 'due'))
+    await untilRead(stored, (links) => links.some(({ mail }) => mail === 'due'), 'the link')
     await deliver()
     mails.refuse = () => null
     await clock.advance(minuteMs)

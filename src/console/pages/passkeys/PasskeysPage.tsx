@@ -11,11 +11,11 @@ import { Time } from '../../components/Time.tsx'
 import { Passkeys } from './Passkeys.tsx'
 
 /** The reader's passkeys, and the browsers in which they are signed in. */
-export function SignInsPage() {
+export function PasskeysPage() {
   return (
     <>
       <div className="page-head">
-        <PageTitle>Sign-in</PageTitle>
+        <PageTitle>Passkeys and sessions</PageTitle>
       </div>
       <div className="stack">
         <Passkeys />
