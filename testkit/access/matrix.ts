@@ -67,6 +67,8 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
   'remediation-run': { keys: ['runId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
 }
 
+const noCredential = { challenge: 'x', id: 'x', clientDataJSON: 'x', attestationObject: 'x' }
+
 /** Other required inputs of a row, so that the outcome depends only on access. */
 const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) => Record<string, unknown>> =
   {
@@ -82,10 +84,7 @@ const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) 
     'add-member': () => ({ email: 'x@example.com', name: 'X' }),
     'revoke-user-token': () => ({ tokenId: 'tok_x' }),
     'remove-user-passkey': () => ({ passkeyId: 'pky_x' }),
-    'create-user-passkey': () => ({
-      name: 'x',
-      credential: { challenge: 'x', id: 'x', clientDataJSON: 'x', attestationObject: 'x' },
-    }),
+    'create-user-passkey': () => ({ name: 'x', credential: noCredential }),
     'remove-user': () => ({ userId: 'usr_x' }),
     'accept-invitation': () => ({ invitationId: 'inv_x' }),
     'decline-invitation': () => ({ invitationId: 'inv_x' }),

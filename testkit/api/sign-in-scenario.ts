@@ -8,8 +8,8 @@ export async function signInScenario(platform: TestPlatform, call: Call): Promis
   await platform.sessions.signIn({ token: platform.admin.token })
   await call('list-user-sessions')
   const site = { rpId: 'localhost', origin: 'http://localhost:4400' }
-  const asked = await createPasskeys(platform).forRegistration(site, platform.admin.userId)
-  const credential = new SoftAuthenticator().register(asked, site.origin)
+  const challenge = await createPasskeys(platform).forRegistration(site, platform.admin.userId)
+  const credential = new SoftAuthenticator().register(challenge, site.origin)
   const { passkeyId } = await call('create-user-passkey', { name: 'Phone', credential })
   await call('list-user-passkeys')
   await call('remove-user-passkey', { passkeyId })

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { WebClient } from './web-client.ts'
 
-interface Asked {
+interface Challenged {
   challenge: string
   options: { challenge: string; rpId?: string; rp?: { id?: string }; user?: { id: string } }
 }
@@ -20,7 +20,7 @@ interface Deviations {
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest()
 
-/** An authenticator in software, with one passkey, that signs what it is asked to. */
+/** An authenticator in software, with one passkey, that signs what it gets. */
 export class SoftAuthenticator {
   readonly credentialId = randomBytes(32)
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -32,7 +32,7 @@ export class SoftAuthenticator {
   }
 
   /** The answer to `navigator.credentials.create`. */
-  register({ options, challenge }: Asked, origin: string, wrong: Deviations = {}) {
+  register({ options, challenge }: Challenged, origin: string, wrong: Deviations = {}) {
     this.#userHandle = options.user!.id
     const rpId = wrong.rpId ?? options.rp!.id!
     const attested = Buffer.concat([
@@ -63,7 +63,7 @@ export class SoftAuthenticator {
   }
 
   /** The answer to `navigator.credentials.get`. */
-  answer({ options, challenge }: Asked, origin: string, wrong: Deviations = {}) {
+  answer({ options, challenge }: Challenged, origin: string, wrong: Deviations = {}) {
     this.counter = wrong.counter ?? this.counter + 1
     const authData = this.#head(wrong.rpId ?? options.rpId!, wrong.flags ?? 5, this.counter)
     const clientDataJSON = this.#clientData(
@@ -108,13 +108,16 @@ export class SoftAuthenticator {
   }
 }
 
-export async function askedBy(client: WebClient, purpose: 'sign-in' | 'registration'): Promise<Asked> {
-  return (await client.post('/console/passkey-challenge', { for: purpose })).json() as Promise<Asked>
+export async function challengeFor(
+  client: WebClient,
+  purpose: 'sign-in' | 'registration',
+): Promise<Challenged> {
+  return (await client.post('/console/passkey-challenge', { for: purpose })).json() as Promise<Challenged>
 }
 
 /** Adds a passkey to the user of a session. */
 export async function addPasskey(client: WebClient, device = new SoftAuthenticator(), name = 'Phone') {
-  const credential = device.register(await askedBy(client, 'registration'), client.origin)
+  const credential = device.register(await challengeFor(client, 'registration'), client.origin)
   const { status, json } = await client.call('POST', '/user/passkey', { name, credential })
   if (status !== 200) throw new Error(`passkey: ${status} ${JSON.stringify(json)}`)
   return { device, passkeyId: json.passkeyId as string }

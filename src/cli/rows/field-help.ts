@@ -108,6 +108,7 @@ const special: Readonly<Record<string, string>> = {
   'create-alert.operator': 'fires above (gt, the default) or below (lt) the threshold',
   'create-alert.threshold': "in the unit of the metric; left out: the metric's own threshold",
   'create-alert.duration': 'how long the condition must hold; left out: 5m',
+  'create-user-passkey.credential': 'the answer of an authenticator, as JSON: @FILE reads a file',
   'create-chat-connection.config': 'its secrets, as JSON: @FILE reads a file',
   'create-chat-connection.kind': 'Slack over a socket, or any compatible server over HTTP',
   'add-app-env-domain.challenge': 'how the authority checks the domain',

@@ -3,7 +3,7 @@ import type { createUserPasskey, PasskeyAnswer } from '../../contract/sign-in.ts
 import { AppError } from '../../errors.ts'
 import { sessionRequest } from './session.ts'
 
-interface Asked<Options> {
+interface Challenged<Options> {
   challenge: string
   options: Options
 }
@@ -68,8 +68,10 @@ export async function makePasskey(): Promise<RawInputOf<typeof createUserPasskey
   }
 }
 
-function askPlatform<Options>(purpose: 'sign-in' | 'registration'): Promise<Asked<Options>> {
-  return sessionRequest('POST', '/console/passkey-challenge', { for: purpose }) as Promise<Asked<Options>>
+function askPlatform<Options>(purpose: 'sign-in' | 'registration'): Promise<Challenged<Options>> {
+  return sessionRequest('POST', '/console/passkey-challenge', { for: purpose }) as Promise<
+    Challenged<Options>
+  >
 }
 
 async function declined(ask: () => Promise<Credential | null>): Promise<Credential> {

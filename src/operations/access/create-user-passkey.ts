@@ -33,7 +33,7 @@ export default handler(createUserPasskey, async ({ tx, now, caller, secrets }, {
       ...{ before: null, after: { name, rpId, backedUp } },
     },
     impact: { actions: ['change-credential'] },
-    effects: [`Whoever unlocks it can sign in as you at ${rpId}.`],
+    effects: [`The person who unlocks it can sign in as you at ${rpId}.`],
   }
 })
 
@@ -49,19 +49,21 @@ async function verified(
   { id, clientDataJSON, attestationObject, transports }: InputOf<typeof createUserPasskey>['credential'],
   { challenge, origin, rpId }: Challenge,
 ): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports' | 'backedUp'>> {
-  const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
-  const result = await verifyRegistrationResponse({
-    response: {
-      ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+  const webauthn = await import('@simplewebauthn/server')
+  const result = await webauthn
+    .verifyRegistrationResponse({
       response: {
-        clientDataJSON,
-        attestationObject,
-        transports: transports as AuthenticatorTransport[],
+        ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+        response: {
+          clientDataJSON,
+          attestationObject,
+          transports: transports as AuthenticatorTransport[],
+        },
       },
-    },
-    ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
-    requireUserVerification: true,
-  }).catch(() => null)
+      ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
+      requireUserVerification: true,
+    })
+    .catch(() => null)
   if (!result?.verified) throw notRegistered()
   const { credential, credentialBackedUp: backedUp } = result.registrationInfo
   const publicKey = Buffer.from(credential.publicKey).toString('base64url')

@@ -21,7 +21,7 @@ import {
 } from './passkey-challenges.ts'
 
 /** A sealed challenge, and the options for `navigator.credentials`. */
-interface Asked<Options> {
+interface Challenged<Options> {
   challenge: string
   options: Options
 }
@@ -29,8 +29,11 @@ interface Asked<Options> {
 /** Sign-in with passkeys (WebAuthn): discoverable, with verification of the user by the device. */
 export interface Passkeys {
   /** Names no passkey, so that the answer is the same for everybody. */
-  forSignIn(site: RelyingParty): Promise<Asked<PublicKeyCredentialRequestOptionsJSON>>
-  forRegistration(site: RelyingParty, userId: string): Promise<Asked<PublicKeyCredentialCreationOptionsJSON>>
+  forSignIn(site: RelyingParty): Promise<Challenged<PublicKeyCredentialRequestOptionsJSON>>
+  forRegistration(
+    site: RelyingParty,
+    userId: string,
+  ): Promise<Challenged<PublicKeyCredentialCreationOptionsJSON>>
   /** Throws `unauthenticated`, with the same bytes in each case. */
   claim(answer: PasskeyAnswer): Promise<Claim>
 }
@@ -46,9 +49,9 @@ export function createPasskeys(deps: Deps): Passkeys {
   const around = () => ({ secrets, nowMs: clock.wallMs() })
   return {
     async forSignIn(site) {
-      const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
+      const webauthn = await import('@simplewebauthn/server')
       const { sealed, challenge } = newChallenge(around(), { ...site, purpose: 'sign-in', userId: null })
-      const options = await generateAuthenticationOptions({
+      const options = await webauthn.generateAuthenticationOptions({
         rpID: site.rpId,
         challenge: Buffer.from(challenge, 'base64url'),
         userVerification: 'required',
@@ -57,13 +60,13 @@ export function createPasskeys(deps: Deps): Passkeys {
     },
 
     async forRegistration(site, userId) {
-      const { generateRegistrationOptions } = await import('@simplewebauthn/server')
+      const webauthn = await import('@simplewebauthn/server')
       const { sealed, challenge } = newChallenge(around(), { ...site, purpose: 'registration', userId })
       const [user, passkeys] = await db.read(async (tx) => [
         await findUser(tx, { userId }),
         await listPasskeys(tx, userId),
       ])
-      const options = await generateRegistrationOptions({
+      const options = await webauthn.generateRegistrationOptions({
         ...{ rpName: 'Longshore', rpID: site.rpId, challenge: Buffer.from(challenge, 'base64url') },
         ...{ userName: user?.email ?? userId, userDisplayName: user?.name ?? '' },
         userID: Buffer.from(userId),
@@ -103,16 +106,18 @@ async function verified(
 ): Promise<Pick<Passkey, 'counter' | 'backedUp'>> {
   const isOfUser = userHandle === null || Buffer.from(userHandle, 'base64url').toString() === passkey.userId
   if (!isOfUser || passkey.rpId !== rpId) throw passkeyInvalid()
-  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
-  const result = await verifyAuthenticationResponse({
-    response: {
-      ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
-      response: { clientDataJSON, authenticatorData, signature },
-    },
-    ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
-    credential: credentialOf(passkey),
-    requireUserVerification: true,
-  }).catch(() => null)
+  const webauthn = await import('@simplewebauthn/server')
+  const result = await webauthn
+    .verifyAuthenticationResponse({
+      response: {
+        ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+        response: { clientDataJSON, authenticatorData, signature },
+      },
+      ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
+      credential: credentialOf(passkey),
+      requireUserVerification: true,
+    })
+    .catch(() => null)
   if (!result?.verified) throw passkeyInvalid()
   const { newCounter: counter, credentialBackedUp: backedUp } = result.authenticationInfo
   return { counter, backedUp }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeConsoleShell } from '../../../testkit/console/shell.ts'
 import { TestClock } from '../../../testkit/fakes/clock.ts'
 import { TestPlatform, type TestUser } from '../../../testkit/platform/test-platform.ts'
-import { addPasskey, askedBy, SoftAuthenticator } from '../../../testkit/sign-in/authenticator.ts'
+import { addPasskey, challengeFor, SoftAuthenticator } from '../../../testkit/sign-in/authenticator.ts'
 import { WebClient } from '../../../testkit/sign-in/web-client.ts'
 
 describe('passkeys', () => {
@@ -27,7 +27,8 @@ describe('passkeys', () => {
     expect((await client.post('/console/session', { token })).status).toBe(200)
     return client
   }
-  const askedFor = (purpose: 'sign-in' | 'registration', client = browser()) => askedBy(client, purpose)
+  const challengeOf = (purpose: 'sign-in' | 'registration', client = browser()) =>
+    challengeFor(client, purpose)
   const present = (passkey: object, client = browser()) => client.post('/console/session', { passkey })
   /** A person with a passkey and a session that added it. */
   async function withPasskey() {
@@ -39,7 +40,7 @@ describe('passkeys', () => {
   it('sign-in: a passkey signs its user in, and each challenge only once', async () => {
     const { person, session, device } = await withPasskey()
     const client = browser()
-    const answer = device.answer(await askedFor('sign-in'), origin)
+    const answer = device.answer(await challengeOf('sign-in'), origin)
     expect((await present(answer, client)).status).toBe(200)
     expect(await client.email()).toBe(person.email)
     const { sessions } = (await client.call('GET', '/user/sessions')).json
@@ -49,8 +50,8 @@ describe('passkeys', () => {
     ])
     // A copy of the answer, and another answer of the device to the same challenge.
     expect((await present(answer)).status).toBe(401)
-    const asked = await askedFor('sign-in')
-    const [one, other] = [device.answer(asked, origin), device.answer(asked, origin)]
+    const challenge = await challengeOf('sign-in')
+    const [one, other] = [device.answer(challenge, origin), device.answer(challenge, origin)]
     const statuses = [(await present(other)).status, (await present(one)).status]
     expect(statuses).toEqual([200, 401])
   })
@@ -58,26 +59,26 @@ describe('passkeys', () => {
   it('sign-in: refuses an answer that is wrong in one part, always with the same bytes', async () => {
     const { device } = await withPasskey()
     const stranger = await withPasskey()
-    const registration = await askedFor('registration', stranger.session)
-    const asked = () => askedFor('sign-in')
+    const registration = await challengeOf('registration', stranger.session)
+    const fresh = () => challengeOf('sign-in')
     const wrong: Record<string, object> = {
-      'another origin': device.answer(await asked(), origin, { origin: 'https://evil.example' }),
-      'another port': device.answer(await asked(), origin, { origin: 'http://localhost:1' }),
-      'another host': device.answer(await asked(), origin, { rpId: 'evil.example' }),
-      'no verification': device.answer(await asked(), origin, { flags: 1 }),
-      'nobody present': device.answer(await asked(), origin, { flags: 4 }),
-      'of a registration': device.answer(await asked(), origin, { type: 'webauthn.create' }),
+      'another origin': device.answer(await fresh(), origin, { origin: 'https://evil.example' }),
+      'another port': device.answer(await fresh(), origin, { origin: 'http://localhost:1' }),
+      'another host': device.answer(await fresh(), origin, { rpId: 'evil.example' }),
+      'no verification': device.answer(await fresh(), origin, { flags: 1 }),
+      'nobody present': device.answer(await fresh(), origin, { flags: 4 }),
+      'of a registration': device.answer(await fresh(), origin, { type: 'webauthn.create' }),
       'challenge of a registration': device.answer(
         { ...registration, options: { ...registration.options, rpId: 'localhost' } },
         origin,
       ),
-      'another challenge': device.answer(await asked(), origin, { challenge: 'x'.repeat(43) }),
-      'another user': device.answer(await asked(), origin, {
+      'another challenge': device.answer(await fresh(), origin, { challenge: 'x'.repeat(43) }),
+      'another user': device.answer(await fresh(), origin, {
         userHandle: Buffer.from(stranger.person.userId).toString('base64url'),
       }),
-      'an unknown passkey': { ...device.answer(await asked(), origin), id: new SoftAuthenticator().id },
-      'the passkey of another user': { ...device.answer(await asked(), origin), id: stranger.device.id },
-      'an altered challenge': { ...device.answer(await asked(), origin), challenge: 'v1.key_x.y' },
+      'an unknown passkey': { ...device.answer(await fresh(), origin), id: new SoftAuthenticator().id },
+      'the passkey of another user': { ...device.answer(await fresh(), origin), id: stranger.device.id },
+      'an altered challenge': { ...device.answer(await fresh(), origin), challenge: 'v1.key_x.y' },
     }
     const bytes = new Set<string>()
     for (const [name, answer] of Object.entries(wrong)) {
@@ -86,19 +87,23 @@ describe('passkeys', () => {
       bytes.add(await refused.text())
     }
     expect(bytes.size).toBe(1)
-    const late = device.answer(await asked(), origin)
+    const late = device.answer(await fresh(), origin)
     await clock.advance(5 * 60_000)
     expect((await present(late)).status).toBe(401)
   })
 
   it('sign-in: refuses a copied authenticator by its counter', async () => {
     const { device } = await withPasskey()
-    expect((await present(device.answer(await askedFor('sign-in'), origin, { counter: 7 }))).status).toBe(200)
+    expect((await present(device.answer(await challengeOf('sign-in'), origin, { counter: 7 }))).status).toBe(
+      200,
+    )
     for (const counter of [7, 3]) {
-      const copy = device.answer(await askedFor('sign-in'), origin, { counter })
+      const copy = device.answer(await challengeOf('sign-in'), origin, { counter })
       expect((await present(copy)).status, String(counter)).toBe(401)
     }
-    expect((await present(device.answer(await askedFor('sign-in'), origin, { counter: 8 }))).status).toBe(200)
+    expect((await present(device.answer(await challengeOf('sign-in'), origin, { counter: 8 }))).status).toBe(
+      200,
+    )
   })
 
   it('sign-in: a passkey ends when it or its user is removed, and others cannot remove it', async () => {
@@ -106,17 +111,17 @@ describe('passkeys', () => {
     const other = await signedIn(await platform.makeUser())
     expect((await other.call('DELETE', '/user/passkey', { passkeyId })).status).toBe(404)
     expect((await session.call('DELETE', '/user/passkey', { passkeyId })).status).toBe(200)
-    expect((await present(device.answer(await askedFor('sign-in'), origin))).status).toBe(401)
+    expect((await present(device.answer(await challengeOf('sign-in'), origin))).status).toBe(401)
     const { device: second } = await addPasskey(session)
     const { status } = await platform.request('DELETE', '/user', {
       token: platform.admin.token,
       input: { userId: person.userId },
     })
     expect(status).toBe(200)
-    expect((await present(second.answer(await askedFor('sign-in'), origin))).status).toBe(401)
+    expect((await present(second.answer(await challengeOf('sign-in'), origin))).status).toBe(401)
   })
 
-  it('sign-in: adds a passkey only for the user who was asked, at the address that asked, once', async () => {
+  it('sign-in: adds a passkey only for the user of the challenge, at the address of it, once', async () => {
     const [one, other] = [
       await signedIn(await platform.makeUser()),
       await signedIn(await platform.makeUser()),
@@ -124,15 +129,15 @@ describe('passkeys', () => {
     const add = (client: WebClient, credential: object) =>
       client.call('POST', '/user/passkey', { name: 'x', credential })
     const device = new SoftAuthenticator()
-    const asked = await askedFor('registration', one)
-    const credential = device.register(asked, origin)
+    const challenge = await challengeOf('registration', one)
+    const credential = device.register(challenge, origin)
     expect((await add(other, credential)).status).toBe(400)
-    expect((await add(one, device.register(asked, 'https://evil.example'))).status).toBe(400)
-    expect((await add(one, device.register(asked, origin, { flags: 1 }))).status).toBe(400)
+    expect((await add(one, device.register(challenge, 'https://evil.example'))).status).toBe(400)
+    expect((await add(one, device.register(challenge, origin, { flags: 1 }))).status).toBe(400)
     expect((await add(one, credential)).status).toBe(200)
     expect((await add(one, credential)).status).toBe(400)
     // The credential of another user.
-    const again = device.register(await askedFor('registration', other), origin)
+    const again = device.register(await challengeOf('registration', other), origin)
     expect((await add(other, again)).status).toBe(400)
     expect((await browser().post('/console/passkey-challenge', { for: 'registration' })).status).toBe(401)
   })
@@ -143,8 +148,8 @@ describe('passkeys', () => {
         token: platform.admin.token,
         input: { name: 'limited', ...limits },
       })
-      const asked = await askedFor('registration', await signedIn(platform.admin))
-      const credential = new SoftAuthenticator().register(asked, origin)
+      const challenge = await challengeOf('registration', await signedIn(platform.admin))
+      const credential = new SoftAuthenticator().register(challenge, origin)
       const added = await platform.request('POST', '/user/passkey', {
         token: made.json.token,
         input: { name: 'x', credential },
