@@ -10,6 +10,7 @@ import { storedRun } from '../jobs/stored-run.ts'
 import type { RawAnswer } from '../platform/raw-request.ts'
 import { TestPlatform } from '../platform/test-platform.ts'
 import { insertTestRemediation } from '../remediation/stored.ts'
+import { emptyCredential } from '../sign-in/authenticator.ts'
 
 export type ObjectKind = 'own' | 'restricted' | 'foreign' | 'unknown' | 'deleted'
 type Ids = Record<
@@ -67,8 +68,6 @@ export const named: Record<Policy['on'], { keys: (keyof Ids)[]; kinds: ObjectKin
   'remediation-run': { keys: ['runId'], kinds: ['own', 'restricted', 'foreign', 'unknown', 'deleted'] },
 }
 
-const noCredential = { challenge: 'x', id: 'x', clientDataJSON: 'x', attestationObject: 'x' }
-
 /** Other required inputs of a row, so that the outcome depends only on access. */
 const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) => Record<string, unknown>> =
   {
@@ -84,7 +83,7 @@ const rest: Record<string, (objects: Record<ObjectKind, Ids>, kind: ObjectKind) 
     'add-member': () => ({ email: 'x@example.com', name: 'X' }),
     'revoke-user-token': () => ({ tokenId: 'tok_x' }),
     'remove-user-passkey': () => ({ passkeyId: 'pky_x' }),
-    'create-user-passkey': () => ({ name: 'x', credential: noCredential }),
+    'create-user-passkey': () => ({ name: 'x', credential: emptyCredential }),
     'remove-user': () => ({ userId: 'usr_x' }),
     'accept-invitation': () => ({ invitationId: 'inv_x' }),
     'decline-invitation': () => ({ invitationId: 'inv_x' }),

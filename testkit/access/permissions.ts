@@ -7,6 +7,7 @@ import { type AccessMatrix, type CallerKind, named, type ObjectKind } from './ma
 const ofNobody = new Set([
   'revoke-user-token',
   'remove-user',
+  'remove-user-passkey',
   'accept-invitation',
   'decline-invitation',
   'connect-chat-user',

@@ -123,6 +123,9 @@ export async function addPasskey(client: WebClient, device = new SoftAuthenticat
   return { device, passkeyId: json.passkeyId as string }
 }
 
+/** Of no authenticator. */
+export const emptyCredential = { challenge: 'x', id: 'x', clientDataJSON: 'x', attestationObject: 'x' }
+
 /** CBOR of maps, texts, bytes and small integers. */
 function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? header(1, -1 - value) : header(0, value)

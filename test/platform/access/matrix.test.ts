@@ -6,48 +6,6 @@ import { expected, restDifferences, toolDifferences } from '../../../testkit/acc
 
 const matrix = new AccessMatrix()
 
-/** For these, the matrix names an object that does not exist. */
-const ofNobody = new Set([
-  'revoke-user-token',
-  'remove-user',
-  'remove-user-passkey',
-  'accept-invitation',
-  'decline-invitation',
-  'connect-chat-user',
-])
-type Verdict = 401 | 403 | 404 | 'allowed'
-
-/** The permissions (docs/interface.md#permissions), duplicated here on purpose. */
-function expected(row: Operation, caller: CallerKind, kind: ObjectKind): Verdict {
-  if (caller.of === 'nobody') return 401
-  if (caller.readOnly && !isRead(row)) return 403
-  const { policy } = row
-  if (caller.of === 'environment' || caller.of === 'otherEnvironment') {
-    if (!('environmentToken' in policy)) return 403
-    if (policy.on === 'installation') return 'allowed'
-    if (kind !== 'own' && kind !== 'restricted') return 404
-    return (kind === 'own') === (caller.of === 'environment') ? 'allowed' : 403
-  }
-  if ('operatorOnly' in policy) return caller.of === 'main' && caller.admin ? 'allowed' : 403
-  if (policy.on === 'installation') return ofNobody.has(row.id) ? 404 : 'allowed'
-  const reachable = caller.of === 'main' ? ['own', 'restricted'] : ['foreign']
-  if (!reachable.includes(kind)) return 404
-  if (caller.restricted && kind === 'restricted') return 403
-  const needs = 'needs' in policy ? policy.needs : undefined
-  if (needs === 'admin' && !caller.admin) return 403
-  if (needs === 'manageMembers' && !caller.manages) return 403
-  return 'allowed'
-}
-function tokenIsTheReason(error: string): boolean {
-  return error === 'This token is read-only' || error === 'This operation needs a user token'
-}
-/** The same call through a tool: as a dry run, and without waiting. */
-function toolInputFor(row: Operation, kind: ObjectKind): Record<string, unknown> {
-  const input = matrix.inputFor(row, kind)
-  if (isRead(row)) return input
-  const grants = row.id === 'update-member-env-access' ? { grantFullAccess: true } : {}
-  return { ...input, ...grants, dryRun: true }
-}
 describe('permissions', () => {
   it('A1 A2 A3 A4 A5 M1 M2 M7 M8 every operation, caller and object gets the specified response', async () => {
     const { wrong, cells } = await restDifferences(matrix)
