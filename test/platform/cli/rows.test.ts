@@ -63,7 +63,8 @@ describe('commands derived from the contract rows', () => {
       expect(`${examples[0]} `).toMatch(new RegExp(`^${words} `))
       // Types are in small letters, and an argument is a name that can be pasted.
       expect(examples[0], words).not.toMatch(/--type [A-Z]|\bENVIRONMENT\b/)
-      if (changesThisMachine.test(words) || /(?:config|chat|credential)\.json|\.pem/.test(examples[0]!)) continue
+      if (changesThisMachine.test(words) || /(?:config|chat|credential)\.json|\.pem/.test(examples[0]!))
+        continue
       said.text = ''
       const code = await runCli(examples[0]!.replaceAll("'", '').split(' '), env, io)
       expect(code, `${examples[0]}: ${said.text}`).not.toBe(2)
