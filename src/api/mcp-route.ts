@@ -5,10 +5,21 @@ import type { Log } from '../log.ts'
 import { describeForLog, errorResponse } from './error-response.ts'
 import { writeResponse } from './raw-errors.ts'
 
-type McpHandler = (request: IncomingMessage, response: ServerResponse) => unknown
+export interface McpHandler {
+  (request: IncomingMessage, response: ServerResponse): unknown
+  /** What hosts read before they connect, for anybody. */
+  documents?: readonly { path: string; type: string; text(origin: string): string }[]
+}
 
 /** Hands requests to `/mcp` over as they are. */
-export function addMcpRoute(app: FastifyInstance, mcp: McpHandler, log: Log): void {
+export function addMcpRoute(
+  app: FastifyInstance,
+  mcp: McpHandler,
+  { log, originOf }: { log: Log; originOf(host: string | undefined): string },
+): void {
+  for (const { path, type, text } of mcp.documents ?? []) {
+    app.get(path, async ({ headers }, reply) => reply.type(type).send(text(originOf(headers.host))))
+  }
   app.all('/mcp', {
     onRequest: (request, reply) => {
       const { raw } = reply

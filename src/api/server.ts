@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import { type AddressInfo, type Server as NetServer, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Receiver } from '../chat/receiver.ts'
@@ -23,7 +23,7 @@ import { addConsoleRoutes, type ConsoleOptions } from './console-routes.ts'
 import { errorResponse } from './error-response.ts'
 import { beginFairly, noteConnect } from './fair-queue.ts'
 import { hostCheck } from './host-check.ts'
-import { addMcpRoute } from './mcp-route.ts'
+import { addMcpRoute, type McpHandler } from './mcp-route.ts'
 import { addOAuthRoutes } from './oauth-routes.ts'
 import { openSocket } from './open-socket.ts'
 import { openapiText } from './openapi.ts'
@@ -48,7 +48,7 @@ export interface ApiServerOptions extends Omit<StatusSources, 'hasMcp' | 'hasRef
   chat?: Pick<Receiver, 'hook'> | undefined
   decisionLinks?: DecisionLinks | undefined
   /** Handles raw requests to `/mcp`, including authentication; absent = 404. */
-  mcp?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
+  mcp?: McpHandler | undefined
   /** Calls of other control planes of the installation; absent = there are none. */
   peer?: { path: string; serve: (sealed: string) => Promise<string> } | undefined
   /** Folder with the files of the API reference page; absent = no page. */
@@ -240,7 +240,8 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
     openapi ??= openapiText(options.operations)
     return reply.send(await openapi)
   })
-  if (mcp !== undefined) addMcpRoute(app, mcp, options.log)
+  const originOf = (host = '') => options.oauth?.addresses(host).issuer ?? `http://${host}`
+  if (mcp !== undefined) addMcpRoute(app, mcp, { log: options.log, originOf })
   if (options.peer !== undefined) addPeerRoute(app, options.peer.path, options.peer.serve, limits)
 }
 

@@ -3,6 +3,7 @@ import { appUri, listedApp, readApp } from '../apps/apps.ts'
 import type { ToolResult } from '../tools/result.ts'
 import { type GuideSlug, guides } from './guides.ts'
 import { logOf } from './log-links.ts'
+import { guideOfSkill, skillText, skillUri } from './skills.ts'
 
 /** A resource as a client sees it in `resources/list`. */
 interface ListedResource {
@@ -63,13 +64,14 @@ const logs: ListedTemplate = {
 
 /** The guides, the list of environments if the tools that read it are offered, and the page for hosts that show it. */
 export function listedResources(toolNames: ReadonlySet<string>, takesApps = false): ListedResource[] {
-  const shown: ListedResource[] = guides.map(({ slug, title, description }) => ({
-    uri: `${guidesAt}${slug}`,
-    name: slug,
-    title,
-    description,
-    mimeType: markdown,
-  }))
+  const shown: ListedResource[] = guides.flatMap((guide) => {
+    const { slug, skill, title, description, when } = guide
+    const about = { title, mimeType: markdown }
+    return [
+      { uri: `${guidesAt}${slug}`, name: slug, ...about, description },
+      { uri: skillUri(guide), name: skill, ...about, description: `${description} ${when}` },
+    ]
+  })
   if (canListEnvironments(toolNames)) shown.push(environmentList)
   return takesApps ? [...shown, listedApp] : shown
 }
@@ -95,6 +97,8 @@ export async function readResource(
 ): Promise<ResourceText> {
   const guide = guides.find(({ slug }) => uri === `${guidesAt}${slug}`)
   if (guide !== undefined) return guideText(guide.slug)
+  const skill = guideOfSkill(uri)
+  if (skill !== undefined) return { uri, mimeType: markdown, text: skillText(skill) }
   if (uri === appUri) return readApp()
   if (uri === environmentsAt && canListEnvironments(toolNames)) {
     return { uri, mimeType: json, text: JSON.stringify(await readEnvironments(callTool)) }
@@ -110,7 +114,7 @@ export async function readResource(
     return { uri, mimeType: logs.mimeType, text: (await done(callTool, 'get-logs', input)).text }
   }
   throw new AppError('not-found', 'Resource not found', {
-    details: `resources/list shows the guides and ${environmentsAt}; one environment is ${environment.uriTemplate}.`,
+    details: `resources/list shows the guides, skills and ${environmentsAt}; one environment is ${environment.uriTemplate}.`,
   })
 }
 
@@ -126,9 +130,9 @@ export function guideText(wanted: GuideSlug): ResourceText {
   return { uri: `${guidesAt}${wanted}`, mimeType: markdown, text }
 }
 
-/** Whether an address is a guide, which every caller reads alike. */
+/** Whether an address is a guide or a skill, which every caller reads alike. */
 export function isGuide(uri: unknown): boolean {
-  return typeof uri === 'string' && uri.startsWith(guidesAt)
+  return guideOfSkill(uri) !== undefined || (typeof uri === 'string' && uri.startsWith(guidesAt))
 }
 
 /** Address of an environment, by envName or appEnvId. */

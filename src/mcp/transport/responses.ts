@@ -2,8 +2,10 @@ import { plainLine } from '../../contract/fields.ts'
 import { AppError } from '../../errors.ts'
 import { withApp } from '../apps/apps.ts'
 import { sanitizeInline } from '../policy/untrusted-text.ts'
+import { completionOf } from '../resources/completions.ts'
 import { getPrompt, listedPrompts } from '../resources/prompts.ts'
 import { type CallTool, listedResources, listedTemplates, readResource } from '../resources/resources.ts'
+import { listedSkills, skillAt } from '../resources/skills.ts'
 import type { ListedTool } from '../tools/published-tool.ts'
 import type { ToolResult } from '../tools/result.ts'
 import type { TaskRef } from '../tools/task-ref.ts'
@@ -81,6 +83,11 @@ export function respondersOf(options: McpServerOptions): Readonly<Record<string,
     'resources/read': async ({ uri }, { callTool }) => ({
       contents: [await readResource(String(uri), await names(), callTool)],
     }),
+    'completion/complete': async (params, { callTool }) => ({
+      completion: await completionOf(params, await names(), callTool),
+    }),
+    'skills/list': async (params) => ({ ...onePage(params), skills: listedSkills() }),
+    'skills/get': async ({ uri }) => ({ skill: skillAt(uri) }),
     'prompts/list': async (params) => ({ ...onePage(params), prompts: listedPrompts(await names()) }),
     'prompts/get': async ({ name, arguments: args = {} }, { callTool }) =>
       promptResponse(await getPrompt(String(name), args as Record<string, string>, await names(), callTool)),

@@ -16,6 +16,7 @@ import { AppError } from '../../errors.ts'
 import { takesApps } from '../apps/apps.ts'
 import { QuestionPending, type QuestionStates, type QuestionSubject } from '../policy/questions.ts'
 import { isGuide } from '../resources/resources.ts'
+import { skillsExtension } from '../resources/skills.ts'
 import {
   type IncomingCall,
   increasingProgress,
@@ -48,7 +49,8 @@ export function createServer2026(options: Server2026Options): Server {
       tools: {},
       resources: { subscribe: true },
       prompts: {},
-      extensions: { [tasksExtension]: {} },
+      completions: {},
+      extensions: { [tasksExtension]: {}, [skillsExtension]: {} },
     },
     instructions,
     jsonSchemaValidator: noValidator,
@@ -61,10 +63,9 @@ export function createServer2026(options: Server2026Options): Server {
     },
   })
   for (const [method, responder] of Object.entries(respondersOf(options))) {
-    server.setRequestHandler(method as 'tools/list', async (request, ctx) => {
-      const params: Record<string, unknown> = request.params ?? {}
+    const answer = async (params: Record<string, unknown>, ctx: ServerContext) => {
       const caller = { signal: ctx.mcpReq.signal, token: tokenOf(ctx), progress: null, askPerson: null }
-      const answer = await respond(
+      const answered = await respond(
         () =>
           responder(params, {
             callTool: (name, args) => options.callTool({ name, args, ...caller }),
@@ -72,8 +73,12 @@ export function createServer2026(options: Server2026Options): Server {
           }),
         (error) => protocolError(error, params),
       )
-      return { ...answer, ...(isGuide(params.uri) ? fixedHint : {}) } as never
-    })
+      const isFixed = isOfSkills(method) || isGuide(params.uri)
+      return { ...answered, ...(isFixed ? fixedHint : {}) } as never
+    }
+    // The library checks the parameters of its own methods.
+    if (isOfSkills(method)) server.setRequestHandler(method, { params: z.looseObject({}) }, answer)
+    else server.setRequestHandler(method as 'tools/list', ({ params }, ctx) => answer({ ...params }, ctx))
   }
   serveTasks(server, options)
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
@@ -81,6 +86,10 @@ export function createServer2026(options: Server2026Options): Server {
     return (await callTool(options, { name, args }, ctx)) as never
   })
   return server
+}
+
+function isOfSkills(method: string): boolean {
+  return method.startsWith('skills/')
 }
 
 /** Serves the methods of tasks to clients that declare the extension. */

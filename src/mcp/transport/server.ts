@@ -7,6 +7,7 @@ import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/proto
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import {
   CallToolRequestSchema,
+  CompleteRequestSchema,
   ElicitResultSchema,
   ErrorCode,
   GetPromptRequestSchema,
@@ -60,6 +61,7 @@ const schemas = {
   'resources/list': ListResourcesRequestSchema,
   'resources/templates/list': ListResourceTemplatesRequestSchema,
   'resources/read': ReadResourceRequestSchema,
+  'completion/complete': CompleteRequestSchema,
   'prompts/list': ListPromptsRequestSchema,
   'prompts/get': GetPromptRequestSchema,
 }
@@ -67,7 +69,7 @@ const schemas = {
 /** A cheap server object: lists and schemas are shared, so each request can have its own. */
 export function createMcpServer(options: McpServerOptions): McpServer {
   const server = new NegotiatingServer(serverInfo, {
-    capabilities: { tools: {}, resources: {}, prompts: {} },
+    capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
     instructions,
     jsonSchemaValidator: noValidator,
   })

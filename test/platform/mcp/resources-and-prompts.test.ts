@@ -107,7 +107,7 @@ describe('resources', () => {
   it('do not exist if the tools that read them are not offered', async () => {
     const client = await connect(platform.admin.token, { toolPolicy: { groups: ['alerts'] } })
     const { resources } = await client.listResources()
-    expect(resources.every(({ uri }) => uri.startsWith('longshore://guides/'))).toBe(true)
+    expect(resources.every(({ uri }) => /^(longshore:\/\/guides|skill:\/\/longshore)\//.test(uri))).toBe(true)
     expect((await client.listResourceTemplates()).resourceTemplates).toEqual([])
     await expect(textOf(client, environments)).rejects.toMatchObject({ code: -32002 })
     await expect(textOf(client, `${environments}/${seen.appEnvId}`)).rejects.toMatchObject({ code: -32002 })

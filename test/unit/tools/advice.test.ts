@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { operations } from '../../../src/contract/index.ts'
 import type { ToolGroup } from '../../../src/contract/tool-groups.ts'
 import { defaultTools } from '../../../src/mcp/policy/default-tools.ts'
+import { type Guide, guides } from '../../../src/mcp/resources/guides.ts'
 import { absentFeature } from '../../../src/mcp/tools/absent-features.ts'
 import { inputSchemaOf } from '../../../src/mcp/tools/schema.ts'
 import { tools } from '../../../tools/index.ts'
@@ -58,6 +59,16 @@ describe('advice', () => {
         .map(({ name }) => `${file}: ${name}`)
     })
     expect(unreachable).toEqual([])
+  })
+
+  it('of a guide names tools of the default list, or says with which groups a person adds them', () => {
+    for (const { skill, text, tools: needed } of guides as readonly Guide[]) {
+      const named = tools.filter(({ name }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(text))
+      for (const { name, group } of named)
+        expect(defaultTools.has(name) || text.includes(`tools=${group}`), `${skill}: ${name}`).toBe(true)
+      const inDefaults = named.filter(({ name }) => needed.includes(name)).map(({ name }) => name)
+      expect(inDefaults.sort(), skill).toEqual([...needed].sort())
+    }
   })
 
   it('of a diagnosis is a call of a default tool whose inputs are published', () => {

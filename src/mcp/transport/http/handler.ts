@@ -11,6 +11,7 @@ import {
   protocolVersions,
   versionHeader,
 } from '../server.ts'
+import { discoveryDocuments } from './discovery.ts'
 import type { Http2026 } from './era-2026.ts'
 import { createForeignGuard, isOurMethod, type Refusal, refuse } from './guards.ts'
 import {
@@ -46,6 +47,7 @@ export interface McpHttpHandler {
   /** Ends every session and, after a short grace, every wait, so that short calls still complete. */
   close(): void
   readonly sessionCount: number
+  readonly documents: typeof discoveryDocuments
 }
 
 /**
@@ -64,6 +66,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   return Object.defineProperties(handler, {
     close: { value: () => endpoint.close() },
     sessionCount: { get: () => endpoint.sessions.size },
+    documents: { value: discoveryDocuments },
   }) as McpHttpHandler
 }
 
