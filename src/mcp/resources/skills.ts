@@ -17,7 +17,7 @@ export function skillUri({ skill }: Pick<Guide, 'skill'>): string {
   return `${skillsAt}${skill}/SKILL.md`
 }
 
-/** SKILL.md of the Agent Skills format: the guide, with what an agent reads before it decides to load it. */
+/** The file of a skill in the Agent Skills format: the guide, with what an agent reads before it decides to load it. */
 export function skillText(guide: Guide): string {
   const lines = Object.entries(frontmatterOf(guide)).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
   return `---\n${lines.join('\n')}\n---\n\n${guide.text}`
