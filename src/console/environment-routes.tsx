@@ -106,6 +106,16 @@ const editAlert = createRoute({
   path: '/alerts/$alertId/edit',
   component: page(() => import('./pages/alerts/EditAlertPage.tsx'), 'EditAlertPage'),
 })
+const remediations = createRoute({
+  getParentRoute: () => environment,
+  path: '/remediations',
+  component: page(() => import('./pages/remediations/RemediationsPage.tsx'), 'RemediationsPage'),
+})
+const remediation = createRoute({
+  getParentRoute: () => environment,
+  path: '/remediations/$remediationId',
+  component: page(() => import('./pages/remediations/RemediationPage.tsx'), 'RemediationPage'),
+})
 const settings = createRoute({
   getParentRoute: () => environment,
   path: '/settings',
@@ -129,6 +139,8 @@ export const environmentRoutes = environment.addChildren([
   newAlert,
   alert,
   editAlert,
+  remediations,
+  remediation,
   environmentActivity,
   settings,
 ])

@@ -44,6 +44,7 @@ const names: Record<string, string> = {
   'stop-app-env': 'Stop environment',
   'test-contact-point': 'Test contact point',
   'toggle-alert': 'Pause or resume alert',
+  'toggle-remediation': 'Change mode of remediation',
   'undo-change': 'Undo',
   'update-account': 'Change account',
   'update-alert': 'Change alert',

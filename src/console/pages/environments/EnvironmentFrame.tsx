@@ -123,6 +123,7 @@ function Tabs({ environment }: { environment: AppEnv }) {
     ['/environments/$envName/database', 'Database', isDatabase],
     ['/environments/$envName/backups', 'Backups', isDatabase || useVolume],
     ['/environments/$envName/alerts', 'Alerts', true],
+    ['/environments/$envName/remediations', 'Remediations', true],
     ['/environments/$envName/activity', 'Activity', true],
     ['/environments/$envName/settings', 'Settings', true],
   ] as const
