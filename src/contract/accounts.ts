@@ -14,6 +14,7 @@ export const accountSettings = z.object({
   functionDefaultMaxScale: z.number().default(3),
   zCloudLimit: z.number().default(64),
   agentsPaused: z.boolean().default(false),
+  reauthenticateSeconds: z.number().default(0),
 })
 export type AccountSettings = z.output<typeof accountSettings>
 
@@ -61,6 +62,7 @@ const settingFields = {
   functionDefaultMaxScale: whole(1, 1000),
   zCloudLimit: whole(1, 100_000),
   agentsPaused: z.boolean().optional().describe('Stops every write of callers that are not people'),
+  reauthenticateSeconds: whole(0, 86_400).describe('People confirm who they are again after it; 0: off'),
 }
 export const settingNames = Object.keys(settingFields) as (keyof AccountSettings)[]
 
@@ -83,4 +85,5 @@ export const updateAccount = operation({
   }),
   ignored: ['slug', 'permissions', 'revision'],
   output: z.object({ message: z.string(), account }),
+  needsSecondStep: true,
 })

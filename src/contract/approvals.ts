@@ -209,4 +209,5 @@ export const decideApproval = operation({
   }),
   output: z.object({ ...message, approval }),
   peopleOnly: true,
+  needsSecondStep: true,
 })

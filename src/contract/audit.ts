@@ -105,6 +105,7 @@ export const undoChange = operation({
     objectId: z.string(),
     undone: z.array(z.string()),
   }),
+  needsSecondStep: true,
 })
 
 export const explainAccess = operation({

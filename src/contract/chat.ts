@@ -134,6 +134,7 @@ export const connectChatUser = operation({
   input: z.strictObject({ code: z.string().min(1).max(100).describe('From the link; works once') }),
   output: z.object({ ...message, accountId: z.string(), chatUserId: z.string() }),
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 export const removeChatUser = operation({

@@ -73,6 +73,7 @@ export const addMember = operation({
   }),
   answersSecret: true,
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 export const removeMember = operation({
@@ -84,6 +85,7 @@ export const removeMember = operation({
   input: z.strictObject({ accountId, membershipId, expectedRevision }),
   output: z.object(message),
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 const memberEnvAccess = z.object({
@@ -119,4 +121,5 @@ export const updateMemberEnvAccess = operation({
   }),
   ignored: ['enabled', 'access', 'message', 'revision'],
   output: memberEnvAccess.extend({ message: z.string() }),
+  needsSecondStep: true,
 })

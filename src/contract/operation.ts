@@ -55,6 +55,8 @@ export interface Operation<
   readonly proposes?: true
   /** For people only; there is no agent tool for it (docs/interface.md#agent-tools). */
   readonly peopleOnly?: true
+  /** A person may have to show again who they are (docs/sign-in.md#second-step). */
+  readonly needsSecondStep?: true
   /** Changes nothing, although its input is too large for a query string and so needs POST. */
   readonly reads?: true
 }

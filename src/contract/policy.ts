@@ -206,6 +206,7 @@ export const updatePolicy = operation({
   ignored: ['revision', 'platform', 'usage'],
   output: z.object({ message: z.string(), policy }),
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 export const explainPolicy = operation({

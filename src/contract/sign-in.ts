@@ -109,6 +109,7 @@ export const createUserPasskey = operation({
   }),
   output: z.object({ ...message, passkeyId: z.string() }),
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 export const removeUserPasskey = operation({
@@ -120,6 +121,7 @@ export const removeUserPasskey = operation({
   input: z.strictObject({ passkeyId: id }),
   output: z.object(message),
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 export const listUsers = operation({
@@ -161,4 +163,5 @@ export const removeUser = operation({
   input: z.strictObject({ userId: id }),
   output: z.object(message),
   peopleOnly: true,
+  needsSecondStep: true,
 })

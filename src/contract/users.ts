@@ -56,6 +56,7 @@ export const rotateUserToken = operation({
   output: z.object({ token: z.string() }),
   answersSecret: true,
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 export const createUserToken = operation({
@@ -80,6 +81,7 @@ export const createUserToken = operation({
   output: z.object({ tokenId: z.string(), token: z.string(), expiresAt: isoTime.nullable() }),
   answersSecret: true,
   peopleOnly: true,
+  needsSecondStep: true,
 })
 
 /** The access that a person gave an agent (docs/interface.md#oauth). */
@@ -153,4 +155,5 @@ export const rotateAppEnvToken = operation({
   output: z.object({ token: z.string() }),
   answersSecret: true,
   peopleOnly: true,
+  needsSecondStep: true,
 })

@@ -1,5 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { accountSettings } from '../contract/accounts.ts'
+import { tokenHash } from '../domain/access/tokens.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { ServerNames } from '../host-check.ts'
 import type { EnvironmentReader } from '../operations/core/call.ts'
@@ -48,6 +50,8 @@ export function notStarted({ host, gatewayPort }: Config): Started {
 export function installationOf(platform: Platform, started: Started): Installation {
   const { regions, directory } = platform
   const problemOf = (region: string) => engineProblem(platform, started, region)
+  const { adminToken: file } = platform.home
+  const adminToken = existsSync(file) ? tokenHash(readFileSync(file, 'utf8').trim()) : null
   return {
     regions: () => directory.regions(problemOf, (region) => platform.databaseAvailability.current(region)),
     instances: () => instancesOf(platform.membership),
@@ -69,6 +73,7 @@ export function installationOf(platform: Platform, started: Started): Installati
     engineProblem: (region) => (directory.foreign(region) ? directory.problem(region) : problemOf(region)),
     databaseAvailability: (name) => platform.databaseAvailability.current(name),
     databaseImageSource: platform.config.databaseImages ?? null,
+    adminTokenHash: () => adminToken,
     defaultAccountSettings: accountSettings.parse({}),
     domains: domainFacts(platform),
     policy: platform.config.policy,

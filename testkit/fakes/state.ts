@@ -88,6 +88,7 @@ function fakeAccount(): Account {
       functionDefaultMaxScale: 3,
       zCloudLimit: 64,
       agentsPaused: false,
+      reauthenticateSeconds: 0,
     },
     revision: 1,
   }

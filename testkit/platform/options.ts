@@ -41,6 +41,8 @@ export interface TestPlatformOptions {
   slackApiUrl?: string
   /** False: addresses of tenants must be public, as in an installation. */
   allowPrivate?: boolean
+  /** The admin's token is that of the data directory. */
+  hasAdminToken?: boolean
   /** As with a DNS hook: operations accept dns-01. */
   setsTxtRecords?: boolean
   clockScale?: number

@@ -1,5 +1,6 @@
 import { accountSettings } from '../../src/contract/accounts.ts'
 import type { PolicyContent } from '../../src/contract/policy.ts'
+import { tokenHash } from '../../src/domain/access/tokens.ts'
 import { hostsOf, machineAddresses } from '../../src/domain/environments/hosts.ts'
 import type { DatabaseAvailabilityWatch } from '../../src/engines/database-availability.ts'
 import type { Engine } from '../../src/engines/engine.ts'
@@ -15,7 +16,8 @@ export function testInstallation(
     apiUrl: string
     engine: Pick<Engine, 'kind'>
     reconciler: Reconciler | null
-    options: { policy?: PolicyContent }
+    admin: { token: string }
+    options: { policy?: PolicyContent; hasAdminToken?: boolean }
   },
   availability: () => DatabaseAvailabilityWatch | null,
   {
@@ -57,6 +59,7 @@ export function testInstallation(
     engineProblem: (region) => platform.reconciler?.engineProblem(region) ?? null,
     databaseAvailability: (name) => availability()?.current(name) ?? new Map(),
     databaseImageSource: null,
+    adminTokenHash: () => (platform.options.hasAdminToken ? tokenHash(platform.admin.token) : null),
     defaultAccountSettings: accountSettings.parse({}),
     domains: {
       ownNames: () => ({ domains: ['app.localhost', 'fn.localhost'], host: null }),

@@ -11,6 +11,7 @@ const texts: Readonly<Record<string, string>> = {
   steps: 'operations with their inputs, as JSON',
   admin: 'may change everything in the account',
   aggregation: 'how values of several containers are combined',
+  reauthenticateSeconds: 'people confirm who they are again after it; 0: off',
   agentsPaused: 'stop every write of callers that are not people',
   allowAutoScaling: 'apps may scale on CPU and memory',
   allowConcurrentRuns: 'a run may start while another one runs',

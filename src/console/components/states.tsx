@@ -90,6 +90,11 @@ export function Problem({ error }: { error: AppError | null }) {
     <div role="alert" className="note tone-bad">
       <strong>{inWords(error.message)}</strong>
       {error.details && <span>{inWords(error.details)}</span>}
+      {error.rule === 'second-step' && (
+        <a href={`/console/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`}>
+          Sign in again
+        </a>
+      )}
     </div>
   )
 }

@@ -104,6 +104,7 @@ const byName: Record<string, FieldWords> = {
   allowAutoScaling: named('Autoscaling of apps is allowed'),
   functionScaleToZero: named('Functions may scale to zero'),
   memberEnvAccessEnabled: named('Access by environment'),
+  reauthenticateSeconds: named('Confirm again who you are after'),
   agentsPaused: named('Agents are paused'),
   labels: named('Labels'),
   protected: named('Protected'),

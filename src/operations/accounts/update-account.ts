@@ -8,8 +8,14 @@ import { handler } from '../core/handler.ts'
 import { accountImpact } from './impact.ts'
 
 /** M5, M8: turning per-environment access on or off keeps all saved lists; only their enforcement changes. */
-export default handler(updateAccount, async ({ tx }, input, { account, membership }) => {
+export default handler(updateAccount, async ({ tx, caller }, input, { account, membership }) => {
   const wanted = wantedSettings(input)
+  if (wanted.reauthenticateSeconds !== undefined && caller.actor !== 'person') {
+    throw new AppError('forbidden', 'Only people may do this', {
+      details: 'reauthenticateSeconds protects what people do. Ask an admin of the account.',
+      rule: 'people-only',
+    })
+  }
   const onlyAccess =
     input.name === undefined && Object.keys(wanted).every((name) => name === 'memberEnvAccessEnabled')
   if (!membership.admin && !onlyAccess) {

@@ -51,6 +51,8 @@ export interface Installation {
   /** Where database images come from instead of their own registries; null for these. */
   databaseImageSource: string | null
   defaultAccountSettings: AccountSettings
+  /** Hash of the token in the data directory of this control plane; null: it has none. */
+  adminTokenHash(): string | null
   /** Why the engine of a region does not answer, in words of the platform; null when it does. */
   engineProblem(region: string): string | null
   domains: DomainFacts

@@ -21,6 +21,7 @@ import { PolicyGate } from './policy-gate.ts'
 import { recordWrite } from './record-write.ts'
 import { RefusalAudit, type Trace } from './refusal-audit.ts'
 import { remediationContexts } from './remediation-contexts.ts'
+import { requireSecondStep } from './second-step.ts'
 import { refusalOfToken } from './token-limits.ts'
 import { shownChanges } from './visibility.ts'
 import { WriteFailures } from './write-failures.ts'
@@ -169,6 +170,7 @@ async function runRead(
   await yieldAlone(call.principal)
   const { context, target, outcome } = await deps.db.read(async (tx) => {
     const { context, target } = await admit(deps, tx, call, trace)
+    await requireSecondStep(tx, { ...context, call, target })
     return { context, target, outcome: await handler.run(context, call.input, target) }
   })
   if (outcome.change) {
@@ -245,6 +247,7 @@ async function runWrite(
     if (earlier) return { earlier }
   }
   const { context, target } = await admit(deps, tx, call, trace)
+  await requireSecondStep(tx, { caller, call, target, now, installation: deps.installation })
   await call.also?.(tx)
   const { outcome, ruling } = await perform(deps, context, { handler, call, target, trace })
   trace.wake = outcome.wake ?? []

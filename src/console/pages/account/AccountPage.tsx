@@ -94,6 +94,7 @@ function limitsOf(settings: AccountSettings): NumberSetting[] {
     limit('functionDefaultMaxScale', 'Containers at most'),
     limit('functionMinIdleTimeoutSeconds', 'Seconds', 300),
     limit('functionDefaultIdleTimeoutSeconds', 'Seconds', 300),
+    limit('reauthenticateSeconds', 'Seconds, before people decide, read secrets or change access; 0: off', 0),
   ]
 }
 
