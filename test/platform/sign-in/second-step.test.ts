@@ -103,7 +103,7 @@ describe('the second step (reauthenticateSeconds)', () => {
     expect(dry.status).toBe(200)
   })
 
-  it('second-step: a person without a passkey proves it with a token; agents are not asked, nor can they turn it off', async () => {
+  it('second-step: a person without a passkey proves it with a token; agents need none and cannot turn it off', async () => {
     const other = await platform.makeUser({ admin: true })
     const client = await byToken(other)
     const made = await client.call('POST', '/user/tokens', { name: 'bot', kind: 'agent' })
