@@ -153,6 +153,15 @@ describe('a mistaken input is answered with what to send instead', () => {
     expect(await detailsOf('get-app', { appId: 'no such app' })).toContain('list-apps shows ids.')
   })
 
+  it('nothing about an id that is one, whatever else is wrong with the call', async () => {
+    const { accountId } = platform
+    for (const tool of ['list-audit', 'list-app-envs', 'get-policy', 'get-account-health'])
+      expect(await detailsOf(tool, { accountId, mistyped: 1 }), tool).not.toContain('accountId is')
+    expect(await detailsOf('get-policy', { accountId: 'no such account' })).toContain(
+      'accountId is an id that begins with acc_, not a name; list-accounts shows ids.',
+    )
+  })
+
   it('nothing about a text, which may be secret, or a unit that fits no whole number', async () => {
     const set = [{ name: 'KEY', value: 12, isSecret: true }]
     expect(await detailsOf('update-app-env-variables', { appEnvId, set })).not.toContain('Send')
