@@ -120,7 +120,8 @@ function sinceOf({ requests }: Facts, kind: Kind): string | null {
 function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
   const groups = new Map<string, { last: RequestFacts; count: number; slowestMs: number }>()
   for (const request of requests.filter(isOfKind(kind))) {
-    const key = [request.method, request.path, request.status, request.container].join(' ')
+    const { method, path, status, container, refused } = request
+    const key = [method, path, status, container, refused].join(' ')
     const { count = 0, slowestMs = 0 } = groups.get(key) ?? {}
     groups.set(key, {
       last: request,
@@ -132,7 +133,8 @@ function requestEvidence({ requests }: Facts, kind: Kind): Evidence[] {
     .sort((a, b) => b.count - a.count)
     .slice(0, mostRequests)
     .map(({ last, count, slowestMs }) => {
-      const status = last.status ?? 'client left'
+      const reason = last.refused === null ? '' : ` (${last.refused})`
+      const status = `${last.status ?? 'client left'}${reason}`
       const where = last.container === null ? 'no container' : `container ${last.container}`
       const path = last.path.length > longestPath ? `${last.path.slice(0, longestPath)}…` : last.path
       const times = counted(Math.round(count), 'request')

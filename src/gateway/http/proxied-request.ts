@@ -194,7 +194,7 @@ export class ProxiedRequest implements Waiter, UpstreamUser {
       // The container closed an idle connection while the request was on its way to it.
       this.#connect(container)
     } else {
-      this.#fail(answers.noAnswer)
+      this.#fail(this.#response.begun ? badAnswer('ends before its head does (CRLF CRLF)') : answers.noAnswer)
     }
   }
 

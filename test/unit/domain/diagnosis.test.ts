@@ -183,7 +183,7 @@ it('three time-outs name the requests: method, path, status, container', () => {
   expect(first!.evidence[1]).toEqual({
     source: 'request',
     at: iso(599),
-    text: 'GET /report: 504 after 60.0 s, container shop-1, 3 requests',
+    text: 'GET /report: 504 (Response start timed out) after 60.0 s, container shop-1, 3 requests',
   })
 })
 
