@@ -20,14 +20,28 @@ export function requireDockerfile(
     : listing.skipped.some((skipped) => skipped.path === dockerfile)
       ? `${dockerfile} is not a regular file`
       : `There is no ${dockerfile} in ${listing.root}`
+  const folder = folderWith(listing, path.posix.basename(dockerfile))
+  const elsewhere =
+    folder === null
+      ? ''
+      : `There is one in ${folder}: deploy with --dir ${path.join(listing.root, folder)}, or set --context-dir ${folder} with longshore apps update. `
   throw new AppError('invalid', problem, {
     rule: isFunction ? 'F6' : undefined,
-    details: `${isFunction ? 'A function is built from its own Dockerfile' : 'A deploy from source needs a Dockerfile'}. Example, for code that listens on the port in $PORT:\n\n${dockerfileExample(facts)}\n`,
+    details: `${elsewhere}${isFunction ? 'A function is built from its own Dockerfile' : 'A deploy from source needs a Dockerfile'}. Example, for code that listens on the port in $PORT:\n\n${dockerfileExample(facts)}\n`,
   })
 }
 
 export function hasDockerfile({ files }: SourceListing, dockerfile: string): boolean {
   return files.some((file) => file.path === dockerfile)
+}
+
+/** The one folder of the source that has such a file; folders that macOS adds to archives do not count. */
+function folderWith({ files }: SourceListing, name: string): string | null {
+  const folders = files
+    .map((file) => path.posix.parse(file.path))
+    .filter(({ base, dir }) => base === name && dir !== '' && !dir.startsWith('__MACOSX'))
+    .map(({ dir }) => dir)
+  return folders.length === 1 ? folders[0]! : null
 }
 
 /** A Dockerfile that builds the content of its own folder. */

@@ -42,6 +42,19 @@ describe('the Dockerfile', () => {
     expect(await thrown('Dockerfile', false)).toMatchObject({ rule: undefined })
   })
 
+  it('names the place of the only one, beside what macOS adds to an archive', async () => {
+    await write({ '._proj': 'x', '__MACOSX/proj/._Dockerfile': 'x', 'proj/Dockerfile': 'FROM x' })
+    expect(await thrown('Dockerfile', false)).toMatchObject({
+      details: expect.stringContaining(
+        `There is one in proj: deploy with --dir ${root}/proj, or set --context-dir proj with longshore apps update.`,
+      ),
+    })
+    await write({ 'other/Dockerfile': 'FROM x' })
+    expect(await thrown('Dockerfile', false)).not.toMatchObject({
+      details: expect.stringContaining('There is one'),
+    })
+  })
+
   it('says when an ignore rule hides it, and takes one in another place', async () => {
     await write({ '.gitignore': 'Dockerfile\n', Dockerfile: 'FROM x', 'deploy/D': 'FROM x', a: 'x' })
     expect(await thrown('Dockerfile')).toMatchObject({ message: 'Dockerfile is excluded by .gitignore' })
