@@ -7,6 +7,7 @@ import { Secret } from '../log.ts'
 import { isServiceAddress, serviceAddressHint } from '../loopback.ts'
 import { acmeOf, acmeSettings, type CertificateSettings } from './acme.ts'
 import { readConfigFile } from './file.ts'
+import { flag } from './flag.ts'
 import { type AddressSettings, addressesOf, gatewaySettings, port } from './gateway.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
 import { type RegionSetting, regionsOf } from './regions.ts'
@@ -14,10 +15,6 @@ import { settingNamesIn, unknownSettings } from './unknown-settings.ts'
 
 /** A user token (docs/interface.md#tokens); the length varies, for other encoders drop leading zeros. */
 const userTokenPattern = /^lsu_[0-9A-Za-z]{40,64}$/
-
-const flag = z
-  .enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })
-  .transform((value) => value === 'true' || value === '1')
 
 const httpAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
 
@@ -137,6 +134,10 @@ const settings = {
 
 const allSettings = z
   .object(settings)
+  .refine((value) => !value.LONGSHORE_PROXY_PROTOCOL || value.LONGSHORE_TRUSTED_PROXIES.length > 0, {
+    path: ['LONGSHORE_PROXY_PROTOCOL'],
+    message: 'needs LONGSHORE_TRUSTED_PROXIES: only those peers are believed',
+  })
   .refine((value) => value.LONGSHORE_APP_DOMAIN !== value.LONGSHORE_FUNCTION_DOMAIN, {
     path: ['LONGSHORE_FUNCTION_DOMAIN'],
     message: 'must differ from LONGSHORE_APP_DOMAIN',
@@ -194,8 +195,6 @@ export interface Config extends AddressSettings, CertificateSettings {
   readonly allowHostAccess: boolean
   /** Requests a second for one caller; null: no such limit. */
   readonly rateLimits: { readonly writes: number; readonly reads: number } | null
-  /** Peers of API and gateway whose headers about the client are believed. */
-  readonly trustedProxies: readonly string[]
   /** Which requests to environments are logged: sampled and without query strings, not at all, or with query strings. */
   readonly requestLog: 'on' | 'off' | 'with-query'
   /** Deployed versions of an environment whose images stay for a rollback. */
@@ -256,7 +255,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     allowPrivateWebhooks: value.LONGSHORE_ALLOW_PRIVATE_WEBHOOKS,
     allowHostAccess: value.LONGSHORE_ALLOW_HOST_ACCESS,
     rateLimits: ratesOf(value.LONGSHORE_RATE_LIMITS),
-    trustedProxies: value.LONGSHORE_TRUSTED_PROXIES,
     requestLog: value.LONGSHORE_REQUEST_LOG,
     keptVersions: value.LONGSHORE_KEPT_VERSIONS,
     copyLimits: copyLimitsOf(value.LONGSHORE_COPY_LIMITS),

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { isTrustedProxy } from '../trusted-proxies.ts'
 import { domain } from './file.ts'
+import { flag } from './flag.ts'
 import type { DomainSetting } from './regions.ts'
 
 const portRange = 'must be a port number from 0 to 65535 (0 picks a free one)'
@@ -34,6 +35,7 @@ export const gatewaySettings = {
       'must be addresses, CIDRs or loopback, such as 10.0.0.0/8,loopback',
     )
     .default([]),
+  LONGSHORE_PROXY_PROTOCOL: flag.default(false),
 }
 
 /** The files with the certificate of the platform's own names. */
@@ -50,6 +52,10 @@ export interface AddressSettings {
   readonly tlsPort: number
   /** The certificate of the platform's own names. */
   readonly tls: TlsSetting | undefined
+  /** Peers of API and gateway whose headers about the client are believed. */
+  readonly trustedProxies: readonly string[]
+  /** Connections of those peers to the gateway begin with a header of the PROXY protocol, version 2. */
+  readonly proxyProtocol: boolean
 }
 
 export function addressesOf(
@@ -64,6 +70,8 @@ export function addressesOf(
       publicPort: value.LONGSHORE_PUBLIC_PORT,
     },
     tlsPort: value.LONGSHORE_GATEWAY_TLS_PORT,
+    trustedProxies: value.LONGSHORE_TRUSTED_PROXIES,
+    proxyProtocol: value.LONGSHORE_PROXY_PROTOCOL,
     tls:
       certificate === undefined || key === undefined
         ? undefined

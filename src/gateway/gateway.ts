@@ -4,10 +4,11 @@ import path from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { type Clock, every } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { plainAddress } from '../trusted-proxies.ts'
+import { TrustedProxies } from '../trusted-proxies.ts'
 import type { FromGateway, ToGateway } from './control/protocol.ts'
 import type { RequestLogMode } from './control/request-record.ts'
 import { ControlServer } from './control/server.ts'
+import { ClientAddresses } from './http/proxy-protocol.ts'
 import { TlsListener } from './tls/listener.ts'
 import { bindPort, freeSocketPath } from './workers/bind-port.ts'
 import { ProxyServer } from './workers/proxy-server.ts'
@@ -26,6 +27,8 @@ interface GatewayOptions {
   requestLog?: RequestLogMode
   /** Peers whose headers about the client are believed. Default: none. */
   trustedProxies?: readonly string[]
+  /** Those peers begin connections with a header of the PROXY protocol. Default false. */
+  proxyProtocol?: boolean
   build: string
   log: Log
   clock: Clock
@@ -73,6 +76,7 @@ class RunningGateway implements Gateway {
   readonly #workers: WorkerPool
   readonly #tls: TlsListener | null
   readonly #timers: (() => void)[] = []
+  readonly #addresses: ClientAddresses
   #resolveClosed: () => void = () => {}
 
   constructor(options: GatewayOptions) {
@@ -80,6 +84,8 @@ class RunningGateway implements Gateway {
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve
     })
+    const trusted = options.proxyProtocol ? new TrustedProxies(options.trustedProxies) : null
+    this.#addresses = new ClientAddresses(options.clock, trusted)
     this.#serving = new ProxyServer({
       clock: options.clock,
       clockScale: options.clockScale,
@@ -105,7 +111,11 @@ class RunningGateway implements Gateway {
     })
     // Half-open: the sides of a WebSocket end separately, and a response may continue after the client's side ended.
     this.#server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
-      this.#serving.accept(socket),
+      this.#addresses.arrive(socket, (rest) => {
+        const address = this.#addresses.of(socket)
+        this.#serving.accept(socket, rest ?? undefined, { address, proto: 'http' })
+        if (rest) socket.resume()
+      }),
     )
     this.#tls = this.#tlsListener()
     this.#control = this.#controlServer()
@@ -183,10 +193,10 @@ class RunningGateway implements Gateway {
     const { tlsPort: port, ...options } = this.#options
     if (port === undefined || port === null) return null
     const accept = (client: Socket, connection: TLSSocket) => {
-      const address = plainAddress(connection.remoteAddress)
+      const address = this.#addresses.of(connection)
       this.#serving.accept(client, undefined, { address, proto: 'https' })
     }
-    return new TlsListener({ ...options, port, accept })
+    return new TlsListener({ ...options, port, accept, addresses: this.#addresses })
   }
 
   #controlServer(): ControlServer {
@@ -208,7 +218,7 @@ class RunningGateway implements Gateway {
 
   #hello(): FromGateway {
     const { build, clockScale, processes = 1, requestLog = 'off' } = this.#options
-    const { trustedProxies = [], tlsPort = null } = this.#options
+    const { trustedProxies = [], proxyProtocol = false, tlsPort = null } = this.#options
     const { host, port } = this
     return {
       type: 'hello',
@@ -220,6 +230,7 @@ class RunningGateway implements Gateway {
       processes,
       requestLog,
       trustedProxies,
+      proxyProtocol,
       tlsPort,
     }
   }

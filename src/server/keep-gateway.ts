@@ -102,6 +102,7 @@ function optionsOf({ config, home, log, clock }: Platform) {
     clockScale: config.clockScale,
     requestLog: config.requestLog,
     trustedProxies: config.trustedProxies,
+    proxyProtocol: config.proxyProtocol,
     tlsPort: config.tlsPort,
     processes: config.gatewayProcesses ?? processesFor(availableParallelism()),
     build: buildId,

@@ -91,6 +91,7 @@ export async function startGateway(
     drainSeconds?: number
     requestLog?: RequestLogMode
     trustedProxies?: readonly string[]
+    proxyProtocol?: boolean
     tlsPort?: number
     desired?: (id: string, n: number) => void
     /** Clock of the gateway; its control plane uses the machine's time. */
@@ -105,8 +106,8 @@ export async function startGateway(
     port: 0,
     clockScale: options.clockScale ?? 1,
     build: 'b1',
-    requestLog: options.requestLog ?? 'off',
-    ...{ trustedProxies: options.trustedProxies ?? [], tlsPort: options.tlsPort ?? null },
+    ...{ requestLog: options.requestLog ?? 'off', tlsPort: options.tlsPort ?? null },
+    ...{ trustedProxies: options.trustedProxies ?? [], proxyProtocol: options.proxyProtocol ?? false },
     log: silent,
     clock: options.clock ?? systemClock,
     drainSeconds: options.drainSeconds ?? 1,

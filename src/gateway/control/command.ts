@@ -23,6 +23,7 @@ export interface GatewaySettings {
   processes: number
   requestLog: RequestLogMode
   trustedProxies: readonly string[]
+  proxyProtocol: boolean
   tlsPort: number | null
   /** A worker process, started by the first process. */
   member: boolean
@@ -50,6 +51,7 @@ export function gatewayArguments(settings: Omit<GatewaySettings, 'member'>): str
     `--request-log=${settings.requestLog}`,
     `--tls-port=${settings.tlsPort ?? ''}`,
     `--trusted-proxies=${settings.trustedProxies.join(',')}`,
+    ...(settings.proxyProtocol ? ['--proxy-protocol'] : []),
   ]
 }
 
@@ -68,6 +70,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
       processes: text,
       'request-log': text,
       'trusted-proxies': text,
+      'proxy-protocol': { type: 'boolean' },
       'tls-port': text,
       member: { type: 'boolean' },
     },
@@ -83,6 +86,7 @@ export function parseGatewayArguments(args: readonly string[]): GatewaySettings 
     processes: Number(values.processes ?? '1'),
     requestLog: (values['request-log'] ?? 'off') as RequestLogMode,
     trustedProxies: (values['trusted-proxies'] ?? '').split(',').filter((one) => one !== ''),
+    proxyProtocol: values['proxy-protocol'] ?? false,
     tlsPort: values['tls-port'] ? Number(values['tls-port']) : null,
     member: values.member ?? false,
   }

@@ -113,6 +113,8 @@ export type FromGateway =
       requestLog: RequestLogMode
       /** Gateways of earlier versions lack it. */
       trustedProxies?: readonly string[]
+      /** Gateways of earlier versions lack it. */
+      proxyProtocol?: boolean
       /** The configured TLS port; null: none. Gateways of earlier versions lack it. */
       tlsPort?: number | null
     }

@@ -32,6 +32,7 @@ export interface EnsureGatewayOptions {
   requestLog?: RequestLogMode
   /** Default: none. */
   trustedProxies?: readonly string[]
+  proxyProtocol?: boolean
   /** Port for TLS; default: none. */
   tlsPort?: number | null
   build: string
@@ -80,6 +81,7 @@ function fits(hello: GatewayHello, options: EnsureGatewayOptions): boolean {
     hello.processes === (options.processes ?? 1) &&
     hello.requestLog === (options.requestLog ?? 'off') &&
     (hello.tlsPort ?? null) === (options.tlsPort ?? null) &&
+    (hello.proxyProtocol ?? false) === (options.proxyProtocol ?? false) &&
     (hello.trustedProxies ?? []).join() === (options.trustedProxies ?? []).join()
   )
 }
@@ -132,6 +134,7 @@ async function start(
     processes: 1,
     requestLog: 'off',
     trustedProxies: [],
+    proxyProtocol: false,
     tlsPort: null,
     ...options,
     portPatienceMs,

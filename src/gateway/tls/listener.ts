@@ -5,6 +5,7 @@ import { type Clock, every } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { mostClients } from '../../open-files.ts'
 import type { Certificate, Challenge } from '../control/protocol.ts'
+import type { ClientAddresses } from '../http/proxy-protocol.ts'
 import { Http2Sessions } from '../http2/sessions.ts'
 import { bindPort } from '../workers/bind-port.ts'
 import { Certificates } from './certificates.ts'
@@ -19,6 +20,7 @@ interface TlsListenerOptions {
   portPatienceMs?: number
   /** Serves a connection whose handshake is done, or a stream of one with HTTP/2. */
   accept(client: Socket, connection: TLSSocket): void
+  addresses: ClientAddresses
 }
 
 const handshakeMs = 10_000
@@ -116,7 +118,12 @@ export class TlsListener {
 
   async #open(): Promise<void> {
     const { clock, log } = this.#options
-    const port = createPlainServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))
+    const port = createPlainServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      this.#options.addresses.arrive(socket, (rest) => {
+        if (rest && rest.length > 0) socket.unshift(rest)
+        this.#accept(socket)
+      }),
+    )
     port.maxConnections = mostClients()
     port.on('error', (error) => log.error({ err: error }, 'TLS listener failed'))
     this.#port = port

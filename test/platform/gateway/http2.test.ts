@@ -147,13 +147,14 @@ it('http2 a canceled request frees its container', async () => {
 
 const resetCodes = ['NGHTTP2_CANCEL', 'NGHTTP2_NO_ERROR', 'NGHTTP2_INTERNAL_ERROR'] as const
 it.each(resetCodes)('http2 a client that only resets streams loses its connection: %s', async (code) => {
-  const { gateway } = await start(await upstream(() => {}))
+  const container = await upstream(() => {})
+  const { gateway } = await start(container)
   const session = connect(gateway.tlsPort!)
   for (let turn = 0; turn < 20 && !session.destroyed; turn++) {
     const batch = Array.from({ length: 50 }, () => session.request({ ':authority': 'shop.example.com' }))
     for (const one of batch) one.on('error', () => {})
     // The client sends no headers of a request that is canceled before they are on their way.
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => container.total >= 50 * (turn + 1) || session.destroyed, 'the requests')
     for (const one of batch) one.close(http2.constants[code])
   }
   await until(() => session.destroyed, 'the end of the connection')
@@ -164,7 +165,7 @@ it('http2 a gateway that exits lets open streams end', async () => {
   const { gateway } = await start(container)
   const session = connect(gateway.tlsPort!)
   const answer = send(session, {})
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await until(() => container.now === 1, 'the request')
   gateway.shutdown('test')
   expect((await answer).body).toBe('slow')
   await gateway.closed

@@ -23,7 +23,7 @@ async function start() {
     setup.link.setCertificates(certificates)
     await until(() => setup.gateway.tlsPort !== null, 'the TLS port')
   }
-  return { ...setup, set }
+  return { ...setup, set, container }
 }
 
 /** A handshake; resolves to the names of the certificate. */
@@ -130,10 +130,10 @@ it('a certificate that does not fit its key keeps its predecessor, and touches n
 })
 
 it('a gateway that exits lets a request over TLS end', async () => {
-  const { gateway, set } = await start()
+  const { gateway, set, container } = await start()
   await set(shop)
   const slow = get(gateway.tlsPort!, 'shop.example.com', '/slow')
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await until(() => container.now === 1, 'the request')
   gateway.shutdown('test')
   expect((await slow).body).toBe('slow')
   await gateway.closed
