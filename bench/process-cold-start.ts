@@ -3,6 +3,7 @@
  * supervisor: time to start it, resident memory after the runs.
  *
  *   by hand   spawn `node server.js`, connect every 2 ms until it listens, read one answer
+ *   plain     the same as apply on a machine that offers no private root
  *   apply     engine.apply() + waitUntilListening, read one answer
  *
  *   npm run bench -- process-cold-start [runs]
@@ -13,7 +14,7 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 import { systemClock } from '../src/clock.ts'
-import type { Address } from '../src/engines/engine.ts'
+import type { Address, Engine } from '../src/engines/engine.ts'
 import { waitUntilListening } from '../src/engines/wait-until-listening.ts'
 import { ProcessInstallation } from '../testkit/engines/process-installation.ts'
 import { median } from '../testkit/figures.ts'
@@ -23,10 +24,11 @@ const server = `require('node:http').createServer((_, response) => response.end(
 const installation = await ProcessInstallation.create()
 const openMs = await timed(async () => void (await installation.open()))
 const engine = await installation.open()
-const image = await installation.build(engine, {
+const files = {
   Dockerfile: 'FROM node:20-alpine\nWORKDIR /app\nCOPY . .\nCMD ["node", "server.js"]\n',
   'server.js': server,
-})
+}
+const image = await installation.build(engine, files)
 const file = path.join(image.root, 'app', 'server.js')
 
 async function timed(work: () => Promise<void>): Promise<number> {
@@ -68,9 +70,13 @@ async function byHand(): Promise<number> {
   return tookMs
 }
 
+const bare = await ProcessInstallation.create()
+const plainEngine = await bare.open({ probe: async () => 'bench' })
+const plainImage = await bare.build(plainEngine, files)
+
 let applyMs: number[] = []
-async function applied(): Promise<number> {
-  const spec = installation.spec(image.image)
+async function applied(engine: Engine, image: string): Promise<number> {
+  const spec = installation.spec(image)
   const tookMs = await timed(async () => {
     let address: Address | null = null
     applyMs.push(
@@ -81,6 +87,8 @@ async function applied(): Promise<number> {
     await answered(() => address)
   })
   await engine.remove(spec.name)
+  // The next private root begins a moment after a start.
+  await new Promise((resolve) => setTimeout(resolve, 600))
   return tookMs
 }
 
@@ -96,13 +104,17 @@ function supervisorPid(): number {
 }
 
 await byHand()
-await applied()
+await applied(engine, image.image)
+await applied(plainEngine, plainImage.image)
 applyMs = []
 const hand: number[] = []
 const engineMs: number[] = []
+const plainMs: number[] = []
 for (let run = 0; run < runs; run++) {
   hand.push(await byHand())
-  engineMs.push(await applied())
+  plainMs.push(await applied(plainEngine, plainImage.image))
+  applyMs = applyMs.slice(0, engineMs.length)
+  engineMs.push(await applied(engine, image.image))
 }
 const round = (value: number) => `${value.toFixed(1)} ms`
 process.stdout.write(
@@ -110,6 +122,7 @@ process.stdout.write(
     `cold start of the process engine, ${runs} runs each in turn, medians`,
     `  by hand                 ${round(median(hand))}`,
     `  apply                   ${round(median(engineMs))}   of it the call itself ${round(median(applyMs))}`,
+    `  plain                   ${round(median(plainMs))}   private root: ${round(median(engineMs) - median(plainMs))} more (goal: at most 3 ms)`,
     `  overhead                ${round(median(engineMs) - median(hand))}   (goal: at most 15 ms)`,
     `  open, supervisor absent ${round(openMs)}`,
     `  supervisor resident     ${supervisorMb().toFixed(1)} MB after ${runs + 1} containers`,
@@ -117,3 +130,4 @@ process.stdout.write(
   ].join('\n'),
 )
 await installation.destroy()
+await bare.destroy()

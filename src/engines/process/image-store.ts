@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { EngineFailure, type ImageCommand } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import type { Runtime } from './host-runtimes.ts'
+import { removeTree } from './remove-tree.ts'
 
 /** Written next to the file tree of a build; enough to start containers after any restart. */
 export interface ProcessImage {
@@ -112,9 +113,4 @@ export class ImageStore {
 
 function contentIdOf(reference: string): string | null {
   return /^process\/[A-Za-z0-9_-]+:([A-Za-z0-9][A-Za-z0-9_-]{0,127})$/.exec(reference)?.[1] ?? null
-}
-
-async function removeTree(dir: string): Promise<void> {
-  // A process that is being killed may still write, so retry instead of failing.
-  await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
 }

@@ -10,7 +10,6 @@ import {
   readdir,
   readlink,
   rename,
-  rm,
   symlink,
 } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,6 +18,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import type { VolumeCopies, VolumeSpec } from '../volume-copies.ts'
 import { eachEntry, notUtf8, type VolumeEntry } from '../volume-tar.ts'
+import { removeTree } from './remove-tree.ts'
 import { recoverVolume, replacedFolder, volumeFolder } from './volumes.ts'
 
 /** Volumes are folders. A restore fills a new one beside the old one, which it then replaces. */
@@ -34,23 +34,22 @@ export function folderCopies(volumesDir: string): VolumeCopies {
       const folder = folderOf(spec)
       recoverVolume(folder)
       const [next, old] = [`${folder}.next`, replacedFolder(folder)]
-      await rm(next, { recursive: true, force: true })
+      await removeTree(next)
       await mkdir(next, { recursive: true, mode: 0o700 })
       try {
         await fillFolder(next, source, signal)
       } catch (error) {
-        await rm(next, { recursive: true, force: true })
+        await removeTree(next)
         throw error
       }
-      await rm(old, { recursive: true, force: true })
+      await removeTree(old)
       await rename(folder, old).catch(ignoreMissing)
       await rename(next, folder)
-      await rm(old, { recursive: true, force: true })
+      await removeTree(old)
     },
     async remove(spec) {
       const folder = folderOf(spec)
-      for (const one of [folder, `${folder}.next`, replacedFolder(folder)])
-        await rm(one, { recursive: true, force: true })
+      for (const one of [folder, `${folder}.next`, replacedFolder(folder)]) await removeTree(one)
     },
   }
 }

@@ -9,12 +9,12 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type ContainerSpec, EngineFailure } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import { ImagePaths } from './image-paths.ts'
 import type { Bind } from './private-root/private-root.ts'
+import { removeTree } from './remove-tree.ts'
 
 /** Holds the image's own content of a mounted path; next to `root`, not in it. */
 const coveredFolder = 'covered'
@@ -77,7 +77,7 @@ export function recoverVolume(folder: string): void {
 }
 
 export async function removeVolumes(volumesDir: string, appEnvId: string): Promise<void> {
-  await rm(path.join(volumesDir, assertFileName(appEnvId)), { recursive: true, force: true })
+  await removeTree(path.join(volumesDir, assertFileName(appEnvId)))
 }
 
 function linkVolume(paths: ImagePaths, covered: string, mountPath: string, volume: string): void {

@@ -1,4 +1,4 @@
-import { mkdir, realpath, rm } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { yieldAlone } from '../../../pacer.ts'
 import { ExpansionBudget } from '../../dockerfile/expand.ts'
@@ -9,6 +9,7 @@ import { fileFailure } from '../file-failure.ts'
 import { findProgram, hostPath, resolveBase } from '../host-runtimes.ts'
 import { ImagePaths } from '../image-paths.ts'
 import type { ProcessImage } from '../image-store.ts'
+import { removeTree } from '../remove-tree.ts'
 import { type CopyOrigin, contextOrigin, readSmallFile, stageOrigin } from './context-files.ts'
 import { copyIntoImage, copyTree } from './copy.ts'
 import { finishedImage } from './finished-image.ts'
@@ -91,8 +92,7 @@ class ImageBuild {
         throw fileFailure(instruction, error)
       })
     }
-    for (const name of ['stages', 'step'])
-      await rm(path.join(this.#tools.imageDir, name), { recursive: true, force: true })
+    for (const name of ['stages', 'step']) await removeTree(path.join(this.#tools.imageDir, name))
     return finishedImage(this.#spec, this.#stage, (name) => this.#findProgram(name))
   }
 

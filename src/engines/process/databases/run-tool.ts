@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,6 +7,7 @@ import { spawnChild } from '../../../spawn-child.ts'
 import { type DatabaseTool, toolFailure } from '../../database-tools.ts'
 import { type DatabaseSpec, EngineFailure } from '../../engine.ts'
 import type { Bind, PrivateRoot } from '../private-root/private-root.ts'
+import { removeTree } from '../remove-tree.ts'
 
 const keptErrorBytes = 16_384
 
@@ -39,7 +40,7 @@ export async function runDatabaseTool(
     const inside = privateRoot.inside({ dir, image: null, binds }, command)
     await runCommand(inside, database, streams, around.signal)
   } finally {
-    await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+    await removeTree(dir)
   }
 }
 

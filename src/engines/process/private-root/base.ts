@@ -73,6 +73,20 @@ export function writeBase(dir: string): RootBase {
   return { dir, programs, records }
 }
 
+/** The upper folders of programs and records, without their files. */
+export function copyFolders({ programs, records }: RootBase, to: string): void {
+  const copy = (folder: string, depth: number) => {
+    mkdirSync(path.join(to, folder), { recursive: true })
+    if (depth === 0) return
+    for (const name of readdirOrEmpty(folder)) {
+      const below = path.join(folder, name)
+      if (lstatSync(below, { throwIfNoEntry: false })?.isDirectory()) copy(below, depth - 1)
+    }
+  }
+  for (const folder of programs) copy(folder, 3)
+  for (const folder of records) copy(folder, 1)
+}
+
 export function refreshBase(dir: string): void {
   for (const name of volatileSettings) {
     const from = `/etc/${name}`

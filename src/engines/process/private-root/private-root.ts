@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { EngineFailure } from '../../engine.ts'
 import { findProgram, hostPath } from '../host-runtimes.ts'
-import { type RootBase, refreshBase, writeBase } from './base.ts'
+import { removeTree } from '../remove-tree.ts'
+import { copyFolders, type RootBase, refreshBase, writeBase } from './base.ts'
 import { program } from './program.ts'
 
 /** Numbers of unshare, mount, umount2, pivot_root, prctl, capset and sethostname. */
@@ -63,6 +64,7 @@ export class PrivateRoot {
     this.#perl = perl
     this.#calls = calls
     this.#base = writeBase(path.join(dir, 'base'))
+    if (this.mode === 'user') copyFolders(this.#base, path.join(dir, 'folders'))
     mkdirSync(path.join(dir, 'mount'), { recursive: true })
     writeFileSync(this.#file, program)
     this.#extra = [runtimeFolder(process.execPath)].filter((folder) => !this.isVisible(folder))
@@ -88,7 +90,7 @@ export class PrivateRoot {
         resolve(error ? text.trim().slice(0, 200) || 'it does not start' : null),
       )
     })
-    rmSync(trial, { recursive: true, force: true })
+    await removeTree(trial)
     return problem ?? root
   }
 
@@ -140,7 +142,9 @@ export class PrivateRoot {
         ...[this.#perl, this.#file, this.#calls, this.mode, path.join(this.dir, 'mount')],
         ...this.#overlays(spec),
         ...binds,
-        ...(spec.host === undefined ? [] : ['host', spec.host.slice(0, 63)]),
+        ...(spec.host === undefined
+          ? []
+          : ['host', spec.host.slice(0, 63), path.join(this.#base.dir, 'etc/hosts')]),
         ...['--', command.cwd, ...command.argv],
       ],
       cwd: '/',
@@ -152,12 +156,18 @@ export class PrivateRoot {
     const folders = ['', ...this.#base.programs, ...(isBuild ? this.#base.records : [])]
     return folders.flatMap((folder) => {
       const own = image === null ? null : ownFolder(image, folder)
-      const machine = folder === '' ? this.#base.dir : folder
-      const lower = [...(own && !isBuild ? [own] : []), machine].map(escaped).join(':')
+      const machine = folder === '' ? [this.#base.dir] : [...this.#ownFolders(folder), folder]
+      const lower = [...(own && !isBuild ? [own] : []), ...machine].map(escaped).join(':')
       const name = folder === '' ? 'root' : folder.slice(1).replaceAll('/', '-')
       const upper = isBuild ? path.join(image!, folder) : path.join(dir, 'written', name)
       return ['overlay', folder || '/', lower, upper, path.join(dir, 'work', name)]
     })
+  }
+
+  /** As a plain user: the machine's folders, as this user's own, so that files can be added to them. */
+  #ownFolders(folder: string): string[] {
+    const own = path.join(this.dir, 'folders', folder)
+    return existsSync(own) ? [own] : []
   }
 
   get #file(): string {

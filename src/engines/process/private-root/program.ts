@@ -1,10 +1,14 @@
+/** The first words of every command in a private root: interpreter, program, system calls, mode and mount point. */
+export const sharedWords = 5
+
 /**
  * The program that makes a private root and runs a command in it: namespaces, mounts, pivot_root, then two processes of
  * its own, one outside that passes the exit code on, one inside that reaps orphans and ends all with the command.
  * Perl, because it makes system calls without a compiler and starts in a millisecond; `mount` and `unshare` take six.
  */
-export const program = String.raw`# Arguments: system calls, mode, mount point, operations, --, working folder, command. Variables of the command are
-# prefixed, so that none acts on this program. HOME is the folder of the container, by which its processes are found.
+export const program = String.raw`# Arguments: system calls, mode, mount point, operations, --, working folder, command; with the word later they come by
+# standard input, after their number, with the environment. Variables of the command are prefixed, so that none acts on this
+# program. HOME is the folder of the container, by which its processes are found.
 my ($calls, $mode, $new) = splice @ARGV, 0, 3;
 my ($unshare, $mount, $umount, $pivot, $prctl, $capset, $sethostname) = split /,/, $calls;
 my ($RDONLY, $NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $PRIVATE) = (1, 2, 4, 8, 32, 4096, 0x44000);
@@ -12,10 +16,12 @@ my ($ENOENT, $EINTR) = (2, 4);
 
 sub fail { my $why = $!; print STDERR "[cannot make the private root: $_[0]: $why]\n"; exit 125 }
 sub call { my ($what, $number, @words) = @_; syscall($number, @words) == -1 and fail($what) }
-sub mounted {
+# System calls take no constants of the program.
+sub try_mount {
   my ($type, $from, $to, $flags, $data) = @_;
-  call("$type $to", $mount, "$from", "$to", "$type", $flags + 0, "$data");
+  syscall($mount, "$from", "$to", "$type", $flags + 0, "$data") == 0;
 }
+sub mounted { try_mount(@_) or fail("$_[0] $_[2]") }
 sub bound {
   my ($from, $to, $flags) = @_;
   mounted('none', $from, $to, $BIND, '');
@@ -24,14 +30,6 @@ sub bound {
 sub folders { my $at = ''; for (split m{/+}, $_[0]) { next if $_ eq ''; $at .= "/$_"; mkdir $at, 0755 } }
 sub write_file { my ($text, $to) = @_; open my $f, '>', $to or fail($to); syswrite $f, $text or fail($to); close $f }
 
-my (@overlays, @binds, $host);
-while (defined(my $operation = shift)) {
-  last if $operation eq '--';
-  push @overlays, [splice @ARGV, 0, 4] if $operation eq 'overlay';
-  push @binds, [splice @ARGV, 0, 3] if $operation eq 'bind';
-  $host = shift if $operation eq 'host';
-}
-my ($folder, @command) = @ARGV;
 umask 022;
 $SIG{$_} = 'IGNORE' for qw(TERM HUP);
 
@@ -47,6 +45,7 @@ if ($mode eq 'user') {
 my $init = fork;
 defined $init or fail('fork');
 if ($init) {
+  close STDIN;
   $SIG{INT} = sub { kill INT => $init };
   1 while waitpid($init, 0) == -1 && $! == $EINTR;
   exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
@@ -54,12 +53,40 @@ if ($init) {
 
 call('end with the parent', $prctl, 1, 9, 0, 0, 0);
 mounted('none', 'none', '/', $PRIVATE, '');
+if ($ARGV[0] eq 'later') {
+  local $/;
+  my ($count, @words) = split /\0/, <STDIN>, -1;
+  exit 0 if !defined $count;
+  open STDIN, '<', '/dev/null' or fail('/dev/null');
+  @ARGV = splice @words, 0, $count;
+  %ENV = @words;
+}
+my (@overlays, @binds, $host, $known_hosts);
+while (defined(my $operation = shift)) {
+  last if $operation eq '--';
+  push @overlays, [splice @ARGV, 0, 4] if $operation eq 'overlay';
+  push @binds, [splice @ARGV, 0, 3] if $operation eq 'bind';
+  ($host, $known_hosts) = splice @ARGV, 0, 2 if $operation eq 'host';
+}
+my ($folder, @command) = @ARGV;
+if (defined $host) {
+  # Below the mount: a change of the lower file would copy it, which takes longer than all mounts.
+  folders("$overlays[0][2]/etc");
+  my $known = '';
+  if (open my $hosts, '<', $known_hosts) { local $/; $known = <$hosts> }
+  write_file("$known\n127.0.1.1\t$host\n", "$overlays[0][2]/etc/hosts");
+}
 for (@overlays) {
   my ($to, $lower, $upper, $work) = @$_;
   -d or folders($_) for $upper, $work;
+  # A step and a second start mount the same folders again.
+  unlink "$work/work/incompat/volatile/dirty";
+  rmdir "$work/work/incompat/$_" for 'volatile', '';
   s/([\\,:])/\\$1/g for $upper, $work;
   my @options = ("lowerdir=$lower", "upperdir=$upper", "workdir=$work", $mode eq 'user' ? 'userxattr' : ());
-  mounted('overlay', 'overlay', "$new$to", $NODEV, join ',', @options);
+  # Without syncs, which each first write to a file would cost: what a container writes ends with it or the machine.
+  try_mount('overlay', 'overlay', "$new$to", $NODEV, join ',', @options, 'volatile')
+    or mounted('overlay', 'overlay', "$new$to", $NODEV, join ',', @options);
 }
 
 # Sources are opened before the machine goes out of sight, targets are found after, so that links lead nowhere outside.
@@ -95,10 +122,7 @@ chdir $old or fail('/');
 call('leave the machine', $umount, '.', 2);
 closedir $old;
 chdir '/';
-if (defined $host) {
-  call('host name', $sethostname, "$host", length $host);
-  if (open my $hosts, '>>', '/etc/hosts') { print $hosts "127.0.1.1\t$host\n" }
-}
+call('host name', $sethostname, "$host", length $host) if defined $host;
 
 # What a container of the Docker engine keeps, and what installing packages needs.
 my $kept = 0;

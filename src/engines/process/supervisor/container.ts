@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
@@ -20,6 +20,7 @@ import {
   treeOf,
 } from './proc-tree.ts'
 import type { ContainerRecord, StartRequest } from './protocol.ts'
+import type { SpareRoot } from './spare-root.ts'
 
 /** A child that fails this soon, on a port that another process now holds, lost a race for the port. */
 const portRaceMs = 10_000
@@ -32,6 +33,7 @@ export class SupervisedContainer {
   readonly record: ContainerRecord
   readonly #dir: string
   readonly #ports: PortPicker
+  readonly #spare: SpareRoot
   readonly #onChange: (name: string) => void
   readonly #ended: Promise<void>
   #markEnded: () => void = () => {}
@@ -46,8 +48,10 @@ export class SupervisedContainer {
     containersDir: string,
     from: StartRequest | ContainerRecord,
     ports: PortPicker,
+    spare: SpareRoot,
     onChange: (name: string) => void,
   ) {
+    this.#spare = spare
     this.#dir = path.join(containersDir, from.name)
     this.#ports = ports
     this.#onChange = onChange
@@ -177,12 +181,7 @@ export class SupervisedContainer {
     else if (request.declaredPort !== null) record.port = await this.#ports.take()
     const env: Record<string, string> = { HOME: home, ...request.env }
     if (record.port !== null) env.PORT = String(record.port)
-    const child = spawn(request.argv[0]!, request.argv.slice(1), {
-      cwd: request.cwd,
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = this.#spare.spawn(request, env)
     record.startedAt = new Date().toISOString()
     this.#capture(child)
     if (child.pid === undefined) return await this.#cannotStart(child)

@@ -6,6 +6,7 @@ import { continueAfterBugs } from '../../../last-resort.ts'
 import { runBuildStep } from '../build/step.ts'
 import { assertFileName, type EngineFiles, engineFiles, makeEngineDirs } from '../engine-files.ts'
 import { PortPicker } from '../free-port.ts'
+import { removeTree } from '../remove-tree.ts'
 import { SupervisedContainer } from './container.ts'
 import { loadRecords } from './container-record.ts'
 import { onJsonLine, sendJsonLine } from './json-lines.ts'
@@ -26,6 +27,7 @@ import {
   type Request,
   type StartRequest,
 } from './protocol.ts'
+import { SpareRoot } from './spare-root.ts'
 
 const policePeriodMs = 1_000
 const homePeriodMs = 2_000
@@ -76,6 +78,7 @@ function holdLock(name: string): Promise<boolean> {
 class Supervisor {
   readonly #files: EngineFiles
   readonly #ports = new PortPicker()
+  readonly #spare: SpareRoot
   readonly #containers = new Map<string, SupervisedContainer>()
   readonly #connections = new Set<net.Socket>()
   readonly #steps = new Set<() => void>()
@@ -85,6 +88,7 @@ class Supervisor {
 
   constructor(files: EngineFiles) {
     this.#files = files
+    this.#spare = new SpareRoot(files.containers)
   }
 
   /** After a supervisor was killed, its containers cannot be adopted (their output is lost), so they are ended. */
@@ -219,15 +223,19 @@ class Supervisor {
     await container.settled()
     container.kill()
     await container.ended
+    await removeTree(path.join(this.#files.containers, assertFileName(name)))
     this.#containers.delete(name)
-    rmSync(path.join(this.#files.containers, assertFileName(name)), { recursive: true, force: true })
     this.#changed(name)
   }
 
   #add(from: StartRequest | ContainerRecord): SupervisedContainer {
     assertFileName(from.name)
-    const container = new SupervisedContainer(this.#files.containers, from, this.#ports, (name) =>
-      this.#changed(name),
+    const container = new SupervisedContainer(
+      this.#files.containers,
+      from,
+      this.#ports,
+      this.#spare,
+      (name) => this.#changed(name),
     )
     this.#containers.set(from.name, container)
     return container

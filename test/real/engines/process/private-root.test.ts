@@ -69,6 +69,11 @@ const survey = lines(
 )
 
 describe('a private root', () => {
+  it('is what this machine offers, which the engine says', async () => {
+    expect(await fixture.engine.isolationProblem?.()).toBeNull()
+    expect(fixture.engine.isolation?.().reason).toMatch(/own files and processes, but they share the network/)
+  })
+
   it('leaves the machine as it was, whatever a build and a container do', async () => {
     const victims = isRoot ? [`/usr/local/bin/longshore-victim-${process.pid}`] : []
     for (const victim of victims) writeFileSync(victim, '#!/bin/sh\necho alive\n', { mode: 0o755 })
@@ -188,10 +193,9 @@ describe('a private root', () => {
     expect(readdirSync(path.join(home, 'engine/containers'))).toEqual([])
     expect(readdirSync(path.join(home, 'engine/images'))).toEqual([])
     expect(fixture.stepPids()).toEqual([])
-    expect(readdirSync(path.join(home, 'engine/private-root')).sort()).toEqual([
-      'base',
-      'mount',
-      'private-root.pl',
-    ])
+    const own = isRoot ? [] : ['folders']
+    expect(readdirSync(path.join(home, 'engine/private-root')).sort()).toEqual(
+      [...own, 'base', 'mount', 'private-root.pl'].sort(),
+    )
   })
 })
