@@ -10,6 +10,7 @@ import { usedBytes } from '../memory-use.ts'
 import { signalGroup, signalProcess } from '../signals.ts'
 import { ContainerLogWriter } from './container-log.ts'
 import { newRecord, saveRecord } from './container-record.ts'
+import type { PrewarmedRoot } from './prewarmed-root.ts'
 import {
   isPortHeld,
   type ProcessRow,
@@ -20,7 +21,6 @@ import {
   treeOf,
 } from './proc-tree.ts'
 import type { ContainerRecord, StartRequest } from './protocol.ts'
-import type { SpareRoot } from './spare-root.ts'
 
 /** A child that fails this soon, on a port that another process now holds, lost a race for the port. */
 const portRaceMs = 10_000
@@ -33,7 +33,7 @@ export class SupervisedContainer {
   readonly record: ContainerRecord
   readonly #dir: string
   readonly #ports: PortPicker
-  readonly #spare: SpareRoot
+  readonly #prewarmed: PrewarmedRoot
   readonly #onChange: (name: string) => void
   readonly #ended: Promise<void>
   #markEnded: () => void = () => {}
@@ -48,10 +48,10 @@ export class SupervisedContainer {
     containersDir: string,
     from: StartRequest | ContainerRecord,
     ports: PortPicker,
-    spare: SpareRoot,
+    prewarmed: PrewarmedRoot,
     onChange: (name: string) => void,
   ) {
-    this.#spare = spare
+    this.#prewarmed = prewarmed
     this.#dir = path.join(containersDir, from.name)
     this.#ports = ports
     this.#onChange = onChange
@@ -181,7 +181,7 @@ export class SupervisedContainer {
     else if (request.declaredPort !== null) record.port = await this.#ports.take()
     const env: Record<string, string> = { HOME: home, ...request.env }
     if (record.port !== null) env.PORT = String(record.port)
-    const child = this.#spare.spawn(request, env)
+    const child = this.#prewarmed.spawn(request, env)
     record.startedAt = new Date().toISOString()
     this.#capture(child)
     if (child.pid === undefined) return await this.#cannotStart(child)

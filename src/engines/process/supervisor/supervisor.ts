@@ -10,6 +10,7 @@ import { removeTree } from '../remove-tree.ts'
 import { SupervisedContainer } from './container.ts'
 import { loadRecords } from './container-record.ts'
 import { onJsonLine, sendJsonLine } from './json-lines.ts'
+import { PrewarmedRoot } from './prewarmed-root.ts'
 import {
   commandOf,
   type ProcessRow,
@@ -27,7 +28,6 @@ import {
   type Request,
   type StartRequest,
 } from './protocol.ts'
-import { SpareRoot } from './spare-root.ts'
 
 const policePeriodMs = 1_000
 const homePeriodMs = 2_000
@@ -78,7 +78,7 @@ function holdLock(name: string): Promise<boolean> {
 class Supervisor {
   readonly #files: EngineFiles
   readonly #ports = new PortPicker()
-  readonly #spare: SpareRoot
+  readonly #prewarmed: PrewarmedRoot
   readonly #containers = new Map<string, SupervisedContainer>()
   readonly #connections = new Set<net.Socket>()
   readonly #steps = new Set<() => void>()
@@ -88,7 +88,7 @@ class Supervisor {
 
   constructor(files: EngineFiles) {
     this.#files = files
-    this.#spare = new SpareRoot(files.containers)
+    this.#prewarmed = new PrewarmedRoot(files.containers)
   }
 
   /** After a supervisor was killed, its containers cannot be adopted (their output is lost), so they are ended. */
@@ -234,7 +234,7 @@ class Supervisor {
       this.#files.containers,
       from,
       this.#ports,
-      this.#spare,
+      this.#prewarmed,
       (name) => this.#changed(name),
     )
     this.#containers.set(from.name, container)

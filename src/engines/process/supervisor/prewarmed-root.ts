@@ -10,7 +10,7 @@ const pauseMs = 300
  * One private root that has begun and waits for its container: starting its program and its namespaces takes half of the
  * time of a start.
  */
-export class SpareRoot {
+export class PrewarmedRoot {
   readonly #dir: string
   #words: string[] = []
   #child: ChildProcess | null = null
@@ -18,7 +18,7 @@ export class SpareRoot {
 
   constructor(containersDir: string) {
     // Its processes are found by this HOME, as those of containers are.
-    this.#dir = path.join(containersDir, 'spare')
+    this.#dir = path.join(containersDir, 'prewarmed')
   }
 
   /** Starts the process of a container, in the root that is ready if there is one. */
