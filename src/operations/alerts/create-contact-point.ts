@@ -34,7 +34,7 @@ export default handler(createContactPoint, async (context, input, { account }) =
   return {
     answer: {
       message: [
-        `Contact point ${contactPointId} created. test-contact-point sends it a test notification.`,
+        `Contact point ${contactPointId} created. A test notification shows whether it arrives.`,
         ...(made
           ? ['Its notifications are signed: rotate-contact-point-secret shows a person a new secret.']
           : []),
