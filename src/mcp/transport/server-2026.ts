@@ -46,9 +46,9 @@ const questionKey = 'confirm'
 export function createServer2026(options: Server2026Options): Server {
   const server = new Server(serverInfo, {
     capabilities: {
-      tools: {},
-      resources: { subscribe: true },
-      prompts: {},
+      tools: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      prompts: { listChanged: true },
       completions: {},
       extensions: { [tasksExtension]: {}, [skillsExtension]: {} },
     },

@@ -5,7 +5,7 @@ import { watchResources } from '../resources/watch.ts'
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from './json-rpc.ts'
 import type { McpServer } from './server.ts'
 import { createServer2026, type Server2026Options } from './server-2026.ts'
-import { readerOf, watchedUris } from './subscriptions.ts'
+import { listEvents, readerOf, watchedUris } from './subscriptions.ts'
 
 /** The server of a stdio client of revision 2026-07-28. */
 export function createStdioServer2026(options: Server2026Options, clock: Clock): McpServer {
@@ -51,7 +51,8 @@ class Watches {
 
   follow(message: RpcMessage): void {
     const id = requestIdOf(message)
-    const uris = watchedUris(message) ?? []
+    // Lists of a process stay the same.
+    const uris = (watchedUris(message) ?? []).filter((uri) => !(uri in listEvents))
     const canceledId = cancelledIdOf(message)
     if (canceledId !== undefined) this.#uris.delete(canceledId)
     else if (id !== undefined && uris.length > 0) this.#uris.set(id, uris)

@@ -46,6 +46,39 @@ describe('subscriptions/listen', () => {
     await reading
   })
 
+  it('reports a list that changed with the rights of its caller', async () => {
+    const permissions = {
+      kind: 'user' as const,
+      readOnly: false,
+      groups: null,
+      admin: true,
+      manageMembers: true,
+    }
+    await fixture.stop()
+    await fixture.serve({ permissions: async () => ({ ...permissions }) })
+    const { headers, body } = rpc2026('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    const left = new AbortController()
+    const response = await fetch(fixture.url, {
+      method: 'POST',
+      headers: { authorization: 'lsu_a', ...headers },
+      body,
+      signal: left.signal,
+    })
+    let text = ''
+    const reading = (async () => {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk
+    })().catch(() => {})
+    await until(() => messagesOfStream(text).length === 1)
+    expect(messagesOfStream(text)[0]).toMatchObject({ params: { notifications: { toolsListChanged: true } } })
+    const { tools: before } = (await ask('tools/list', {})).result
+    permissions.readOnly = true
+    await until(() => messagesOfStream(text).length > 1)
+    expect(messagesOfStream(text)[1]).toMatchObject({ method: 'notifications/tools/list_changed' })
+    expect((await ask('tools/list', {})).result.tools.length).toBeLessThan(before.length)
+    left.abort()
+    await reading
+  })
+
   it('is limited in number for one caller, also when many arrive at once', async () => {
     await fixture.stop()
     let arrived = 0

@@ -7,7 +7,7 @@ import type { Log } from '../../../log.ts'
 import { mostWatched, watchResources } from '../../resources/watch.ts'
 import { withPlainError } from '../invalid-params.ts'
 import { createServer2026, type Server2026Options } from '../server-2026.ts'
-import { readerOf, watchedUris } from '../subscriptions.ts'
+import { listEvents, readerOf, watchedUris } from '../subscriptions.ts'
 import { WatchReads } from '../watch-reads.ts'
 
 interface Http2026Options {
@@ -76,7 +76,7 @@ export class Http2026 {
         watchResources({
           uris,
           read: (uri, signal) => this.#reads.run(principal, signal, () => read(uri, signal)),
-          changed: (uri) => listener({ kind: 'resource_updated', uri }),
+          changed: (uri) => listener(eventOf(uri)),
           clock: this.#options.clock,
         }),
     }
@@ -95,6 +95,10 @@ export class Http2026 {
     if (open > 0) this.#subscriptions.set(principal, open)
     else this.#subscriptions.delete(principal)
   }
+}
+
+function eventOf(uri: string) {
+  return listEvents[uri as keyof typeof listEvents] ?? { kind: 'resource_updated' as const, uri }
 }
 
 /** The request as the library takes it; its body is handed over parsed. */
