@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findAlertStates, saveAlertState } from '../../../src/alerting/states.ts'
 import { createAlert } from '../../../src/contract/alerts.ts'
 import { getAppEnvStatus } from '../../../src/contract/app-env-reads.ts'
+import { getAppEnv } from '../../../src/contract/app-envs.ts'
 import { deployAppEnvImage } from '../../../src/contract/deployments.ts'
-import { diagnoseAppEnv, getAccountHealth } from '../../../src/contract/diagnosis.ts'
+import { diagnoseAppEnv, getAccountHealth, whatChanged } from '../../../src/contract/diagnosis.ts'
 import { bucketOf } from '../../../src/metrics/histogram.ts'
 import { TestPlatform } from '../../../testkit/platform/test-platform.ts'
 import { untilRead } from '../../../testkit/until.ts'
@@ -31,16 +32,18 @@ async function deployed(dockerPreset = 'CUSTOM'): Promise<string> {
 interface Load {
   requests: number
   failed?: number
+  unanswered?: number
   ms: number
 }
 
 /** What the gateway reported: a sample that ended `agoSeconds` ago. */
-async function load(appEnvId: string, agoSeconds: number, { requests, failed = 0, ms }: Load) {
+async function load(appEnvId: string, agoSeconds: number, one: Load) {
+  const { requests, failed = 0, unanswered = 0, ms } = one
   const atMs = platform.clock.wallMs() - agoSeconds * 1_000
-  const latency = { [bucketOf(ms)]: requests }
+  const latency = requests > unanswered ? { [bucketOf(ms)]: requests - unanswered } : {}
   const ingress = { seconds: 10, requests, answered4xx: 0, answered5xx: failed, latency }
   await platform.metrics.append(atMs, [{ appEnvId, containers: [], ingress }])
-  platform.metrics.recentTraffic.add(appEnvId, { requests, failed, unanswered: 0 }, atMs, atMs)
+  platform.metrics.recentTraffic.add(appEnvId, { requests, failed, unanswered }, atMs, atMs)
 }
 
 async function calm(appEnvId: string): Promise<void> {
@@ -137,5 +140,69 @@ describe('an alert that fires', () => {
     const { findings } = await diagnosis(appEnvId)
     expect(findings.map(({ cause }) => cause).slice(0, 2)).toEqual(['error-burst', 'alert-firing'])
     expect(findings[1]!.summary).toContain('It resolves when the metric is back within the threshold.')
+  })
+})
+
+describe('an outage', () => {
+  it('that every request meets is critical, and comes before every warning in the account', async () => {
+    const [some, all, silent] = [await served(), await served(), await served()]
+    await load(some, 1, { requests: 100, failed: 12, ms: 20 })
+    await load(all, 1, { requests: 20, failed: 20, ms: 20 })
+    await load(silent, 1, { requests: 20, unanswered: 20, ms: 20 })
+    const { client } = platform.admin
+    const nameOf = async (appEnvId: string) => (await client.call(getAppEnv, { appEnvId })).cliEnvName
+    const { worst } = await client.call(getAccountHealth, { accountId: platform.accountId })
+    const severityOf = async (appEnvId: string) => {
+      const envName = await nameOf(appEnvId)
+      return worst.find((one) => one.envName === envName)?.severity
+    }
+    expect([await severityOf(all), await severityOf(silent)]).toEqual(['critical', 'critical'])
+    const severities = worst.map(({ severity }) => severity)
+    expect(severities.lastIndexOf('critical')).toBeLessThan(severities.indexOf('warning'))
+    for (const appEnvId of [all, silent])
+      expect((await diagnosis(appEnvId)).findings[0]?.severity).toBe('critical')
+    expect(await severityOf(some)).toBe('warning')
+  })
+
+  it('that a deployment causes has the same cause in its answer and in the diagnosis', async () => {
+    const { appEnvId } = await platform.makeEnvironment({ app: { useImage: true } })
+    const { client } = platform.admin
+    platform.engine.faults.failStarts = {
+      times: 9,
+      reason: 'exited',
+      message: 'The container exited with 3.',
+    }
+    await client.call(deployAppEnvImage, { appEnvId, image: 'registry.example.com/shop:1' })
+    const { currentDeployment } = await untilRead(
+      () => client.call(getAppEnvStatus, { appEnvId }),
+      (status) => status.currentDeployment?.status === 'FAILED',
+      'a failed deployment',
+    )
+    const { findings } = await diagnosis(appEnvId)
+    expect(currentDeployment?.failure?.cause).toBe(findings[0]?.cause)
+    expect(findings[0]).toMatchObject({ severity: 'critical' })
+    platform.engine.faults.failStarts = { times: 0, reason: 'exited', message: '' }
+  })
+
+  it('G5 after a repair is an episode of its own in what-changed', async () => {
+    const appEnvId = await served()
+    await platform.db.write(async (tx) => {
+      const row = await tx
+        .selectFrom('app_envs')
+        .select('record')
+        .where('app_env_id', '=', appEnvId)
+        .executeTakeFirstOrThrow()
+      const record = JSON.stringify({ ...JSON.parse(row.record), createdAt: new Date(0).toISOString() })
+      await tx.updateTable('app_envs').set({ record }).where('app_env_id', '=', appEnvId).execute()
+    })
+    const minute = 60
+    const isBroken = (ago: number) => (ago < 100 * minute && ago > 80 * minute) || ago < 10 * minute
+    for (let ago = 150 * minute; ago >= 0; ago -= 10)
+      await load(appEnvId, ago, { requests: 100, failed: isBroken(ago) ? 60 : 0, ms: 20 })
+    const from = new Date(platform.clock.wallMs() - 150 * minute * 1_000).toISOString()
+    const { broke } = await platform.admin.client.call(whatChanged, { appEnvId, from })
+    expect(broke?.metric).toBe('ingress_5xx_percent')
+    const agoSeconds = (platform.clock.wallMs() - Date.parse(broke!.at)) / 1_000
+    expect(agoSeconds).toBeLessThan(11 * minute)
   })
 })
