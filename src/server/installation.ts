@@ -4,7 +4,7 @@ import { accountSettings } from '../contract/accounts.ts'
 import { tokenHash } from '../domain/access/tokens.ts'
 import { hostsOf, machineAddresses } from '../domain/environments/hosts.ts'
 import type { ServerNames } from '../host-check.ts'
-import type { EnvironmentReader } from '../operations/core/call.ts'
+import type { EnvironmentReader, RemediationReader } from '../operations/core/call.ts'
 import type { Installation, RemediationContexts } from '../operations/core/handler.ts'
 import { describeEnvironment } from '../operations/diagnosis/describe-environment.ts'
 import type { Reconciler } from '../regions/machine/reconciler.ts'
@@ -30,7 +30,7 @@ export interface Started {
   /** The newest data key. */
   dataKey: string
   /** Null until there is a runner. */
-  environments: (EnvironmentReader & RemediationContexts) | null
+  environments: (EnvironmentReader & RemediationReader & RemediationContexts) | null
 }
 
 export function notStarted({ host, gatewayPort }: Config): Started {

@@ -77,6 +77,11 @@ export interface EnvironmentReader {
   readAsEnvironment(appEnvId: string, operation: Operation): Promise<unknown>
 }
 
+/** The same with the rights that the user of a remediation has now: a fix may be on another environment. */
+export interface RemediationReader {
+  readForRemediation(userId: string, appEnvId: string, operation: Operation): Promise<unknown>
+}
+
 /** Accepts the one PUT of an upload address (docs/interface.md#uploads). */
 export interface UploadReceiver {
   /** Streams `body` to disk; refuses unknown, expired and used addresses, and more than the size limit. */

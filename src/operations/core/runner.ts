@@ -1,5 +1,5 @@
 import { sleep, timestamp } from '../../clock.ts'
-import { isRead } from '../../contract/operation.ts'
+import { isRead, type Operation } from '../../contract/operation.ts'
 import { showsSecrets } from '../../contract/scopes.ts'
 import { decisionShown } from '../../domain/policy/decide.ts'
 import { yieldAlone } from '../../pacer.ts'
@@ -8,8 +8,8 @@ import { newTraceparent } from '../../trace.ts'
 import { type AdmissionDeps, admit } from './admit.ts'
 import { answerWithApproval } from './approval-answer.ts'
 import { type Authenticating, createAuthenticate } from './authenticate.ts'
-import type { Call, EnvironmentReader, OperationRunner, Reply } from './call.ts'
-import { type Caller, callerOf, environmentItself } from './caller.ts'
+import type { Call, EnvironmentReader, OperationRunner, RemediationReader, Reply } from './call.ts'
+import { type Caller, callerOf, environmentItself, remediationCaller } from './caller.ts'
 import { checkHandlers } from './check-handlers.ts'
 import { changedPaths } from './diff.ts'
 import { fairSources } from './fair-sources.ts'
@@ -110,19 +110,22 @@ export function createRunner(given: RunnerDeps): OperationRunner & PlatformPorts
 }
 
 /** For the platform itself. */
-type PlatformPorts = EnvironmentReader & RemediationContexts
+type PlatformPorts = EnvironmentReader & RemediationReader & RemediationContexts
 
 function platformPorts(deps: Deps, run: OperationRunner['run']): PlatformPorts {
+  const readAs = async (caller: Caller, appEnvId: string, operation: Operation) => {
+    const trace = { ...newTrace(), caller }
+    const none = { token: null, idempotencyKey: null, dryRun: false } as const
+    const origin = { surface: 'rest', traceparent: newTraceparent() } as const
+    const call: Call = { operation, input: { appEnvId }, ...origin, ...none }
+    const { reply } = await runRead(deps, deps.byId.get(operation.id)!, call, { trace, run })
+    return JSON.parse(reply.body)
+  }
   return {
     ...remediationContexts(deps),
-    async readAsEnvironment(appEnvId, operation) {
-      const trace = { ...newTrace(), caller: environmentItself(appEnvId) }
-      const none = { token: null, idempotencyKey: null, dryRun: false } as const
-      const origin = { surface: 'rest', traceparent: newTraceparent() } as const
-      const call: Call = { operation, input: { appEnvId }, ...origin, ...none }
-      const { reply } = await runRead(deps, deps.byId.get(operation.id)!, call, { trace, run })
-      return JSON.parse(reply.body)
-    },
+    readAsEnvironment: (appEnvId, operation) => readAs(environmentItself(appEnvId), appEnvId, operation),
+    readForRemediation: (userId, appEnvId, operation) =>
+      readAs(remediationCaller(userId, ''), appEnvId, operation),
   }
 }
 

@@ -207,7 +207,8 @@ async function foreignPending(
   refreshed: readonly string[],
 ): Promise<Pick<Facts, 'foreignPending' | 'includeChangesOf'>> {
   const authors = await listAuthors(tx, appEnvId)
-  const own = userIdOrNull(caller)
+  // What its user left pending is not the remediation's own.
+  const own = caller.actor === 'remediation' ? null : userIdOrNull(caller)
   const foreign = pendingPaths(saved, inForce)
     .filter((path) => !refreshed.includes(pathName(path)))
     .map((path) => ({ path, by: authors.get(path)?.by ?? null }))

@@ -92,6 +92,7 @@ describe.skipIf(noPostgres)(
         'domains',
         'housekeeping',
         'notifications',
+        'remediations',
         'usage',
       ])
     })

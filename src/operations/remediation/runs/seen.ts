@@ -8,7 +8,7 @@ import { queryRangeMs } from '../../../domain/alerts/reading.ts'
 import type { StoredRemediation, StoredRun } from '../../../domain/remediation/remediation.ts'
 import { AppError } from '../../../errors.ts'
 import type { MetricValues } from '../../../metrics/source.ts'
-import type { EnvironmentReader } from '../../core/call.ts'
+import type { RemediationReader } from '../../core/call.ts'
 
 export type Diagnosis = OutputOf<typeof diagnoseAppEnv>
 
@@ -29,17 +29,17 @@ export interface Seen {
 const silentPeriods = 6
 
 interface SeenDeps {
-  reader: EnvironmentReader
+  reader: RemediationReader
   metrics: MetricValues
   clockScale: number
 }
 
 export async function readDiagnosis(
   { reader }: Pick<SeenDeps, 'reader'>,
-  appEnvId: string,
+  { appEnvId, actsFor }: Pick<StoredRemediation, 'appEnvId' | 'actsFor'>,
 ): Promise<Diagnosis | null> {
   try {
-    return (await reader.readAsEnvironment(appEnvId, diagnoseAppEnv)) as Diagnosis
+    return (await reader.readForRemediation(actsFor, appEnvId, diagnoseAppEnv)) as Diagnosis
   } catch (error) {
     if (error instanceof AppError) return null
     throw error
@@ -56,7 +56,7 @@ export async function seenOf(
   const { steps, verify } = remediation
   const wantsHealth = run.verifyFrom !== null && 'healthyWithinSeconds' in verify
   const wantsFix = run.verifyFrom === null && steps.some(({ action }) => action === 'apply-fix')
-  const diagnosis = wantsHealth || wantsFix ? await readDiagnosis(deps, run.appEnvId) : null
+  const diagnosis = wantsHealth || wantsFix ? await readDiagnosis(deps, remediation) : null
   const samples = alert ? await samplesOf(deps, run, alert, nowMs) : []
   return {
     samples,

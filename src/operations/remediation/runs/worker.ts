@@ -1,7 +1,12 @@
 import { findAlertStates } from '../../../alerting/states.ts'
 import { type Clock, timestamp } from '../../../clock.ts'
 import { episodeIdOf } from '../../../domain/alerts/notification.ts'
-import { conditionOf, newRun, type StoredRun } from '../../../domain/remediation/remediation.ts'
+import {
+  conditionOf,
+  newRun,
+  type StoredRemediation,
+  type StoredRun,
+} from '../../../domain/remediation/remediation.ts'
 import { logLevelOf } from '../../../errors.ts'
 import type { Log } from '../../../log.ts'
 import type { Db, Tx } from '../../../store/db.ts'
@@ -9,7 +14,7 @@ import { findAlert } from '../../../store/repositories/alerts.ts'
 import { insertRun, listOpenRuns } from '../../../store/repositories/remediation-runs.ts'
 import { listCauseRemediations, listTriggered } from '../../../store/repositories/remediations.ts'
 import { Worker } from '../../../worker.ts'
-import type { EnvironmentReader } from '../../core/call.ts'
+import type { RemediationReader } from '../../core/call.ts'
 import type { RemediationContexts } from '../../core/handler.ts'
 import { advance, RunMoved } from './advance.ts'
 import { noteDiagnosis } from './causes.ts'
@@ -22,7 +27,7 @@ export interface RemediationWorkerDeps {
   log: Log
   clockScale: number
   /** Reads diagnoses, and gives runs what a handler gets. */
-  operations: EnvironmentReader & RemediationContexts
+  operations: RemediationReader & RemediationContexts
 }
 
 const lookEveryMs = 1_000
@@ -103,12 +108,13 @@ export class RemediationWorker {
     if (nowMs - this.#diagnosedAtMs < operations.metrics.periodMs) return
     const watched = await db.read(listCauseRemediations)
     this.#diagnosedAtMs = nowMs
-    const environments = new Set(watched.map(({ remediation }) => remediation.appEnvId))
-    for (const appEnvId of environments) {
+    const viewOf = ({ appEnvId, actsFor }: StoredRemediation) => `${appEnvId} ${actsFor}`
+    const views = new Map(watched.map(({ remediation }) => [viewOf(remediation), remediation]))
+    for (const [view, one] of views) {
       if (this.#worker.stopped) return
-      const diagnosis = await readDiagnosis({ reader: operations }, appEnvId)
+      const diagnosis = await readDiagnosis({ reader: operations }, one)
       if (!diagnosis) continue
-      const own = watched.filter(({ remediation }) => remediation.appEnvId === appEnvId)
+      const own = watched.filter(({ remediation }) => viewOf(remediation) === view)
       const now = timestamp(clock.wallMs())
       for (const { remediation } of own) {
         await db.write((tx) => noteDiagnosis(tx, remediation.remediationId, diagnosis, { now, clockScale }))
