@@ -25,6 +25,7 @@ import { beginFairly, noteConnect } from './fair-queue.ts'
 import { hostCheck } from './host-check.ts'
 import { addMcpRoute, type McpHandler } from './mcp-route.ts'
 import { addOAuthRoutes } from './oauth-routes.ts'
+import { addOidcRoutes } from './oidc-routes.ts'
 import { openSocket } from './open-socket.ts'
 import { openapiText } from './openapi.ts'
 import { addOperationRoutes } from './operation-routes.ts'
@@ -232,7 +233,10 @@ function addRoutes(app: FastifyInstance, options: ApiServerOptions): void {
       return false
     }
   })
-  if (options.console !== undefined) addConsoleRoutes(app, options.console, options.runner, limits)
+  if (options.console !== undefined) {
+    addConsoleRoutes(app, options.console, options.runner, limits)
+    addOidcRoutes(app, options.console)
+  }
   if (options.oauth !== undefined) addOAuthRoutes(app, options.oauth, options.console?.sessions)
   if (referenceDir !== undefined) addReferenceRoutes(app, referenceDir)
   let openapi: Promise<string> | undefined

@@ -3,9 +3,11 @@ import { z } from 'zod'
 import { bearerToken } from '../bearer-token.ts'
 import { type PasskeyAnswer, passkeyAnswer, type SignInMethods } from '../contract/sign-in.ts'
 import { AppError } from '../errors.ts'
-import type { ConsoleSessions, SignedIn } from '../operations/access/console-sessions.ts'
+import type { OidcClient } from '../oauth/oidc-client.ts'
+import type { Claim, ConsoleSessions, SignedIn } from '../operations/access/console-sessions.ts'
 import type { MailedLinks } from '../operations/access/mailed-links.ts'
 import type { Passkeys } from '../operations/access/passkeys.ts'
+import type { ClientFacts } from '../operations/access/record-sign-in.ts'
 import type { OperationRunner } from '../operations/core/call.ts'
 import { cookieNameOf, isHttps, requireOwnPage, sessionIdOf } from './console-credential.ts'
 import { type BodyLimits, readJsonBody } from './json-body.ts'
@@ -14,6 +16,8 @@ import { relyingPartyOf } from './relying-party.ts'
 
 export const consolePath = '/console/'
 
+type OidcAnswer = Awaited<ReturnType<OidcClient['finish']>>
+
 export interface SignInOptions {
   sessions: ConsoleSessions
   /** One-time links work only while the server is bound to loopback. */
@@ -21,6 +25,8 @@ export interface SignInOptions {
   /** Absent where no mail server is configured. */
   mailedLinks?: MailedLinks | undefined
   passkeys: Passkeys
+  /** Absent: off. */
+  oidc?: { client: OidcClient; claim: (person: OidcAnswer['person']) => Claim } | undefined
   /** Undefined: people reach the platform under the address of the API. */
   publicUrl?: string | undefined
 }
@@ -42,7 +48,7 @@ export function addSignInRoutes(
     const methods: SignInMethods = {
       email: mailedLinks !== undefined,
       passkey: relyingPartyOf(headers, publicUrl) !== null,
-      oidc: null,
+      oidc: options.oidc?.client.name ?? null,
     }
     return reply.send(JSON.stringify(methods))
   })
@@ -140,7 +146,7 @@ async function open(
   { token, code, passkey, mailCode = '' }: Presented,
   request: FastifyRequest,
 ): Promise<SignedIn> {
-  const client = { address: request.ip, userAgent: request.headers['user-agent'] ?? null }
+  const client = clientOf(request)
   if (token !== undefined) return sessions.signIn({ token }, client)
   if (code !== undefined) return sessions.signIn({ code }, client)
   if (passkey !== undefined) return sessions.open(await passkeys.claim(passkey), client)
@@ -148,8 +154,13 @@ async function open(
   return sessions.open(mailedLinks.claim(mailCode), client)
 }
 
+/** The browser that signs in. */
+export function clientOf({ ip: address, headers }: FastifyRequest): ClientFacts {
+  return { address, userAgent: headers['user-agent'] ?? null }
+}
+
 /** Always a new session id, against session fixation; the old session ends. */
-async function replaceSession(
+export async function replaceSession(
   sessions: ConsoleSessions,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -10,6 +10,7 @@ import { readConfigFile } from './file.ts'
 import { flag } from './flag.ts'
 import { type AddressSettings, addressesOf, gatewaySettings, port } from './gateway.ts'
 import { type OAuthSetting, oauthOf, oauthSettings } from './oauth.ts'
+import { type OidcSettings, oidcOf, oidcSettings } from './oidc.ts'
 import { type RegionSetting, regionsOf } from './regions.ts'
 import { settingNamesIn, unknownSettings } from './unknown-settings.ts'
 
@@ -84,7 +85,7 @@ const settings = {
   LONGSHORE_PUBLIC_URL: httpAddress
     .regex(/^[^?#@]+$/, 'must be an address without user, query or fragment')
     .optional(),
-  ...oauthSettings,
+  ...{ ...oauthSettings, ...oidcSettings },
   LONGSHORE_TOKEN: z.string().min(1).optional(),
   LONGSHORE_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps address' }).optional(),
   // The public Events API v2.
@@ -151,7 +152,7 @@ const allSettings = z
   )
 
 /** All settings, read once and frozen (docs/interface.md#starting-and-configuring). */
-export interface Config extends AddressSettings, CertificateSettings {
+export interface Config extends AddressSettings, CertificateSettings, OidcSettings {
   /** Absolute path; all state of the embedded installation. */
   readonly home: string
   readonly host: string
@@ -247,7 +248,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, workingDir = pr
     url: value.LONGSHORE_URL?.replace(/\/+$/, ''),
     token: secret(value.LONGSHORE_TOKEN),
     publicUrl: value.LONGSHORE_PUBLIC_URL?.replace(/\/+$/, ''),
-    oauth: oauthOf(value),
+    ...{ oauth: oauthOf(value), ...oidcOf(value) },
     smtpUrl: secret(value.LONGSHORE_SMTP_URL),
     exportsTraces: Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT),
     incidentUrl: value.LONGSHORE_INCIDENT_URL,

@@ -6,6 +6,10 @@ import { operation } from './operation.ts'
 const signInMethods = ['token', 'link', 'email', 'passkey', 'oidc'] as const
 export type SignInMethod = (typeof signInMethods)[number]
 
+/** What a group of a provider can give. */
+export const groupPermissions = ['admin', 'manageMembers', 'member'] as const
+export type GroupPermission = (typeof groupPermissions)[number]
+
 /** The ways to sign in at this installation (GET /console/sign-in-methods). */
 export interface SignInMethods {
   email: boolean

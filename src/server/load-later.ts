@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
  * Loads these modules once the platform is ready, so that the start stays quick. If they were loaded at their first use, and
  * no file could be opened just then, the load would fail, and Node would not repeat it until a restart.
  */
-export async function loadLater({ smtpUrl, oauth, publicUrl }: Config, log: Log): Promise<void> {
+export async function loadLater({ smtpUrl, oauth, oidc, publicUrl }: Config, log: Log): Promise<void> {
   const modules = [
     import('../http-client.ts'),
     import('./instances/peer-http.ts'),
@@ -13,6 +13,7 @@ export async function loadLater({ smtpUrl, oauth, publicUrl }: Config, log: Log)
     import('../api/examples.json', { with: { type: 'json' } }),
     ...(smtpUrl === undefined ? [] : [import('nodemailer')]),
     ...(publicUrl === undefined ? [] : [import('@simplewebauthn/server')]),
+    ...(oidc === null ? [] : [import('openid-client')]),
     ...(oauth?.issuer ? [import('../oauth/external.ts')] : []),
   ]
   await Promise.all(modules).catch((error) => log.error({ err: error }, 'a module cannot be loaded'))

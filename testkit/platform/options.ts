@@ -1,5 +1,6 @@
 import type { Notifier } from '../../src/alerting/notifiers/notifier.ts'
 import type { Clock } from '../../src/clock.ts'
+import type { OidcSetting } from '../../src/config/oidc.ts'
 import type { PolicyContent } from '../../src/contract/policy.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import type { Log } from '../../src/log.ts'
@@ -41,6 +42,8 @@ export interface TestPlatformOptions {
   slackApiUrl?: string
   /** False: addresses of tenants must be public, as in an installation. */
   allowPrivate?: boolean
+  /** Sign-in of people by OpenID Connect; default: off. */
+  oidc?: OidcSetting
   /** The admin's token is that of the data directory. */
   hasAdminToken?: boolean
   /** As with a DNS hook: operations accept dns-01. */
@@ -67,6 +70,6 @@ export interface TestPlatformOptions {
 }
 
 /** The ways to sign in that the options turn on. Tests send the mails themselves. */
-export function signInOptionsOf({ publicUrl, smtpUrl }: TestPlatformOptions) {
-  return { publicUrl, wakeMail: smtpUrl ? () => {} : null }
+export function signInOptionsOf({ publicUrl, smtpUrl, oidc = null }: TestPlatformOptions) {
+  return { publicUrl, oidc, wakeMail: smtpUrl ? () => {} : null }
 }

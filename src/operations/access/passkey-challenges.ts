@@ -51,9 +51,17 @@ export function openChallenge(
 }
 
 /** Each challenge is answered once. */
-export async function spend(tx: Tx, { challenge, expiresAt }: Challenge): Promise<void> {
+export async function spend(tx: Tx, challenge: Challenge): Promise<void> {
+  if (!(await spendOnce(tx, challenge))) throw passkeyInvalid()
+}
+
+/** False if it was spent before. */
+export async function spendOnce(
+  tx: Tx,
+  { challenge, expiresAt }: Pick<Challenge, 'challenge' | 'expiresAt'>,
+): Promise<boolean> {
   const challengeHash = createHash('sha256').update(challenge).digest('hex')
-  if (!(await spendChallenge(tx, { challengeHash, expiresAt }))) throw passkeyInvalid()
+  return spendChallenge(tx, { challengeHash, expiresAt })
 }
 
 /** The same bytes in each case. */

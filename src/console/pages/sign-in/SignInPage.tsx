@@ -38,6 +38,7 @@ export function SignInPage() {
         ) : (
           <>
             {methods?.passkey && <PasskeyButton busy={busy} enter={enter} fail={setError} />}
+            {methods?.oidc && <OidcLink name={methods.oidc} />}
             {methods?.email && <MailForm />}
             <TokenForm busy={busy} enter={enter} />
           </>
@@ -63,6 +64,17 @@ function PasskeyButton({ busy, enter, fail }: FormProps & { fail: (error: AppErr
     <button type="button" className="button primary" disabled={busy} onClick={() => void ask()}>
       Sign in with a passkey
     </button>
+  )
+}
+
+/** A whole page load: the provider's pages are not of this program. */
+function OidcLink({ name }: { name: string }) {
+  const { next } = useSearch({ from: '/sign-in' })
+  const query = next === undefined ? '' : `?next=${encodeURIComponent(next)}`
+  return (
+    <a className="button" href={`/console/oidc${query}`}>
+      Sign in with {name}
+    </a>
   )
 }
 
