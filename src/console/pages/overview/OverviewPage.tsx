@@ -104,8 +104,8 @@ function summaryOf(rows: readonly EnvironmentRow[]): string {
   const count = (status: string) => rows.filter((row) => row.status === status).length
   const moving = count('PENDING') + count('UPDATING')
   return [
-    `${count('RUNNING').toLocaleString()} running`,
+    `${whole(count('RUNNING'))} running`,
     ...(moving > 0 ? [`${whole(moving)} deploying`] : []),
-    `${count('STOPPED').toLocaleString()} stopped`,
+    `${whole(count('STOPPED'))} stopped`,
   ].join(', ')
 }
