@@ -1,7 +1,9 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { commandOf, processIds } from '../../../../src/engines/process/supervisor/proc-tree.ts'
 import { lines, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { messagesOf } from '../../../../testkit/engines/process-installation.ts'
 
@@ -180,6 +182,21 @@ describe('a private root', () => {
       .refused(dockerfile)
       .toMatchObject({ reason: 'build step', message: expect.stringContaining('/usr') })
     expect(existsSync(path.join(tmpdir(), 'longshore-attack'))).toBe(false)
+  })
+
+  it('ends with its container a child that leaves session, parent and environment behind', async () => {
+    const seconds = String(86_000 + (process.pid % 10_000) / 10_000)
+    const runaways = () => processIds().filter((pid) => commandOf(pid).includes(seconds)).length
+    const runaway = `env -i setsid sh -c 'exec setsid sleep ${seconds} &'`
+    const { image } = await fixture.shell(runaway, 'echo up', 'sleep 600')
+    for (const end of ['stop', 'remove'] as const) {
+      const spec = fixture.installation.spec(image, { port: null })
+      await fixture.engine.apply(spec)
+      while (runaways() !== 1) await setTimeout(20)
+      if (end === 'stop') await fixture.engine.stop(spec.name, 1)
+      await fixture.engine.remove(spec.name)
+      expect(runaways()).toBe(0)
+    }
   })
 
   it('leaves no mount, process or file when its environment is removed', async () => {
