@@ -42,6 +42,10 @@ const fixedHint = { ttlMs: 60 * 60_000, cacheScope: 'public' as const }
 /** The one question of a call. */
 const questionKey = 'confirm'
 
+/** Made once: each request has a server object of its own. */
+const anyParams = z.looseObject({})
+const taskParams = z.looseObject({ taskId: z.string() })
+
 /** A server object for one request, or for one stdio connection. */
 export function createServer2026(options: Server2026Options): Server {
   const server = new Server(serverInfo, {
@@ -77,7 +81,7 @@ export function createServer2026(options: Server2026Options): Server {
       return { ...answered, ...(isFixed ? fixedHint : {}) } as never
     }
     // The library checks the parameters of its own methods.
-    if (isOfSkills(method)) server.setRequestHandler(method, { params: z.looseObject({}) }, answer)
+    if (isOfSkills(method)) server.setRequestHandler(method, { params: anyParams }, answer)
     else server.setRequestHandler(method as 'tools/list', ({ params }, ctx) => answer({ ...params }, ctx))
   }
   serveTasks(server, options)
@@ -94,9 +98,8 @@ function isOfSkills(method: string): boolean {
 
 /** Serves the methods of tasks to clients that declare the extension. */
 function serveTasks(server: Server, options: Server2026Options): void {
-  const params = z.looseObject({ taskId: z.string() })
   for (const [method, responder] of Object.entries(taskResponders)) {
-    server.setRequestHandler(method, { params }, async ({ taskId }, ctx) => {
+    server.setRequestHandler(method, { params: taskParams }, async ({ taskId }, ctx) => {
       if (!takesTasks(capabilitiesOf(ctx))) throw missingTasks()
       const caller = { token: tokenOf(ctx), clientInfo: envelopeOf(ctx)[CLIENT_INFO_META_KEY] }
       const call = { ...caller, signal: ctx.mcpReq.signal, args: {}, progress: null, askPerson: null }
