@@ -9,6 +9,7 @@ import { newId } from '../domain/ids.ts'
 import { AppError } from '../errors.ts'
 import { type Caller, callerOf } from '../operations/core/caller.ts'
 import { RateLimit, rateLimited } from '../operations/core/rate-limit.ts'
+import { requireProof } from '../operations/core/second-step.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { insertAuditEntry } from '../store/repositories/audit.ts'
 import { insertOAuthSecret } from '../store/repositories/oauth-grants.ts'
@@ -144,6 +145,8 @@ export class ConsentService {
     const { clock, secrets } = this.#deps
     const now = timestamp(clock.wallMs())
     const caller = await this.#person(tx, sessionId)
+    const installation = { adminTokenHash: () => null }
+    await requireProof(tx, { caller, call: { credential: 'session' }, target: {}, now, installation })
     const { userId, token } = caller
     const earlier = await this.#earlier(tx, caller, wanted)
     const replaced = earlier?.isReplaced ? earlier : null

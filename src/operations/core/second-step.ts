@@ -10,12 +10,16 @@ import type { Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { Installation } from './handler.ts'
 
-interface Step {
+interface Proving {
   caller: Caller
-  call: Pick<Call, 'operation' | 'input' | 'credential'>
+  call: Pick<Call, 'credential'>
   target: Target
   now: string
   installation: Pick<Installation, 'adminTokenHash'>
+}
+
+interface Step extends Proving {
+  call: Pick<Call, 'operation' | 'input' | 'credential'>
 }
 
 /**
@@ -23,12 +27,17 @@ interface Step {
  * which they showed who they are within that time (docs/sign-in.md#second-step).
  */
 export async function requireSecondStep(tx: Tx, step: Step): Promise<void> {
-  const { caller, call, target } = step
-  if (caller.kind !== 'user' || caller.actor !== 'person') return
+  const { call } = step
   const isGuarded = isRead(call.operation)
     ? showsSecrets(call.input)
     : call.operation.needsSecondStep === true
-  if (!isGuarded) return
+  if (isGuarded) await requireProof(tx, step)
+}
+
+/** For what is no operation, such as the access that a person gives an agent. */
+export async function requireProof(tx: Tx, step: Proving): Promise<void> {
+  const { caller, target } = step
+  if (caller.kind !== 'user' || caller.actor !== 'person') return
   const seconds = await secondsOf(tx, caller.userId, target)
   if (seconds === null || (await isProved(tx, step, seconds))) return
   throw new AppError('forbidden', 'Confirm that it is you', {
@@ -49,7 +58,7 @@ async function secondsOf(tx: Tx, userId: string, target: Target): Promise<number
 
 async function isProved(
   tx: Tx,
-  { caller, call, now, installation }: Step,
+  { caller, call, now, installation }: Proving,
   seconds: number,
 ): Promise<boolean> {
   // A mailed link works once, and only its person has the mailbox.
@@ -63,7 +72,11 @@ async function isProved(
 }
 
 /** The token in the data directory, beside the keys: the way back in. */
-async function isAdminToken(tx: Tx, { token }: Caller, installation: Step['installation']): Promise<boolean> {
+async function isAdminToken(
+  tx: Tx,
+  { token }: Caller,
+  installation: Proving['installation'],
+): Promise<boolean> {
   const hash = installation.adminTokenHash()
   return hash !== null && (await findToken(tx, hash))?.tokenId === token.tokenId
 }

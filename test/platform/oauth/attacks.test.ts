@@ -236,3 +236,17 @@ describe('attacks on the sign-in of agents', () => {
     })
   })
 })
+
+describe('the second step', () => {
+  it('second-step: a session in which the person proved nothing lately connects no agent', async () => {
+    const { platform, person, client } = await startSignIn()
+    const input = { accountId: platform.accountId, reauthenticateSeconds: 300 }
+    const set = await platform.request('PATCH', '/account', { token: platform.admin.token, input })
+    expect(set.status, set.text).toBe(200)
+    expect((await person.approves(client.url())).searchParams.get('code')).toMatch(/^lsc_/)
+    const provedAt = new Date(Date.now() - 301_000).toISOString()
+    await platform.db.write((tx) => tx.updateTable('console_sessions').set({ proved_at: provedAt }).execute())
+    await expect(person.approves(client.url())).rejects.toThrow(/403.*Confirm that it is you/)
+    await platform.close()
+  })
+})
