@@ -29,7 +29,7 @@ export class FolderFiles implements Files {
       await rename(part, file)
       await syncFolder(folder)
     } catch (error) {
-      await rm(part, { force: true })
+      await this.#removeFile(part)
       throw error
     } finally {
       this.#writing.delete(part)
@@ -49,10 +49,7 @@ export class FolderFiles implements Files {
   }
 
   async remove(key: string): Promise<void> {
-    const file = this.#pathOf(key)
-    await rm(file, { force: true })
-    // Removes a folder of one environment with its last file; fails harmlessly if it is not empty.
-    if (key.split('/').length > 2) await rmdir(path.dirname(file)).catch(() => {})
+    await this.#removeFile(this.#pathOf(key))
   }
 
   async list(folder: string): Promise<StoredFile[]> {
@@ -75,8 +72,15 @@ export class FolderFiles implements Files {
       if (!isPart(file) || this.#writing.has(file)) continue
       const info = await stat(file).catch((error) => absent(error, null))
       if (info && this.#isShared && Date.now() - info.mtimeMs < abandonedAfterMs) continue
-      await rm(file, { force: true })
+      await this.#removeFile(file)
     }
+  }
+
+  /** Removes a folder of one environment with its last file; that fails harmlessly if it is not empty. */
+  async #removeFile(file: string): Promise<void> {
+    await rm(file, { force: true })
+    const folder = path.dirname(file)
+    if (path.relative(this.#root, folder).includes(path.sep)) await rmdir(folder).catch(() => {})
   }
 
   async #filesBelow(folder: string): Promise<string[]> {

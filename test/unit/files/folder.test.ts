@@ -33,6 +33,21 @@ it('files are private to their owner, and a folder goes with its last file', asy
   expect(readdirSync(path.join(dir, 'private', 'backups'))).toEqual([])
 })
 
+it('a folder goes with a file that was never complete', async () => {
+  const files = folder('broken')
+  const broken = (async function* () {
+    yield Buffer.from('half')
+    throw new Error('The copy was ended')
+  })()
+  await expect(files.put('backups/env_1/a.dump', broken)).rejects.toThrow('ended')
+  const backups = path.join(dir, 'broken', 'backups')
+  expect(readdirSync(backups)).toEqual([])
+  mkdirSync(path.join(backups, 'env_2'))
+  writeFileSync(path.join(backups, 'env_2', '.b.00ff.part'), 'of a process that was killed')
+  await files.tidy('backups')
+  expect(readdirSync(backups)).toEqual([])
+})
+
 it('a part of an earlier process goes at once, in a shared folder only when it grows no more', async () => {
   for (const isShared of [false, true]) {
     const files = folder(`parts-${isShared}`, isShared)
