@@ -23,13 +23,17 @@ interface InjectOptions {
   /** Faults with such names only. */
   only?: RegExp
   onOutcome?: (outcome: Outcome) => void
+  /** What is done about a fault; default: the first fix is applied if it is safe. */
+  judge?: (appEnvId: string, fault: Pick<Outcome, 'name' | 'cause'>) => Promise<Judgment>
 }
+
+type Judgment = Pick<Outcome, 'found' | 'heals' | 'fix'>
 
 /** Injects every fault, and applies the first fix if it is safe. One that cannot be injected counts as not found. */
 export async function injectFaults(
   fixture: DiagnosisFixture,
   seeded: Seeded,
-  { atATime, only = /./, onOutcome = () => {} }: InjectOptions,
+  { atATime, only = /./, onOutcome = () => {}, judge = applyFix(fixture) }: InjectOptions,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const run = async (fault: Pick<Outcome, 'name' | 'cause'>, inject: () => Promise<string>) => {
@@ -39,7 +43,7 @@ export async function injectFaults(
       heals: null,
       fix: null,
     })
-    const { found, heals, fix } = await inject().then((appEnvId) => judge(fixture, appEnvId), failed)
+    const { found, heals, fix } = await inject().then((appEnvId) => judge(appEnvId, fault), failed)
     const seconds = (performance.now() - startMs) / 1_000
     const outcome = { name: fault.name, cause: fault.cause, found, heals, fix, seconds }
     outcomes.push(outcome)
@@ -60,18 +64,17 @@ export async function injectFaults(
   return outcomes
 }
 
-async function judge(
-  fixture: DiagnosisFixture,
-  appEnvId: string,
-): Promise<Pick<Outcome, 'found' | 'heals' | 'fix'>> {
-  const { findings } = await fixture.diagnosis(appEnvId)
-  const first = findings[0]
-  const found = first?.cause ?? 'none'
-  if (!first?.fix?.safe) return { found, heals: null, fix: null }
-  await fixture.apply(first.fix)
-  const after = await fixture.diagnosis(appEnvId)
-  const heals = after.findings.every((finding) => finding.cause !== first.cause)
-  return { found, heals, fix: first.fix.operation }
+function applyFix(fixture: DiagnosisFixture) {
+  return async (appEnvId: string): Promise<Judgment> => {
+    const { findings } = await fixture.diagnosis(appEnvId)
+    const first = findings[0]
+    const found = first?.cause ?? 'none'
+    if (!first?.fix?.safe) return { found, heals: null, fix: null }
+    await fixture.apply(first.fix)
+    const after = await fixture.diagnosis(appEnvId)
+    const heals = after.findings.every((finding) => finding.cause !== first.cause)
+    return { found, heals, fix: first.fix.operation }
+  }
 }
 
 async function deployed(fixture: DiagnosisFixture, fault: SourceFault): Promise<string> {
