@@ -51,12 +51,12 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Add passkey' }).click()
       await page.getByLabel('Name').fill('Laptop')
       await page.getByRole('button', { name: 'Add', exact: true }).click()
-      await page.getByRole('table', { name: 'List of passkeys' }).getByText('Laptop').waitFor()
+      await page.getByRole('region', { name: 'List of passkeys' }).getByText('Laptop').waitFor()
 
       await page.context().clearCookies()
       await page.goto(at('/sign-in?next=%2Fconsole%2Fpasskeys'))
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
-      const sessions = page.getByRole('table', { name: 'List of sessions' })
+      const sessions = page.getByRole('region', { name: 'List of sessions' })
       await sessions.getByText('This browser').waitFor()
       expect(await sessions.getByRole('row').filter({ hasText: 'This browser' }).textContent()).toContain(
         'Passkey',
@@ -88,7 +88,7 @@ describe.skipIf(noBrowser !== null)(
       await untilRead(deliver, (count) => count > 0, 'the mail')
       const text = mails.mails[0]!.raw.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=')
       await page.goto(/http:\/\/localhost\S+#mail\.[\w-]+/.exec(text)![0])
-      expect(page.url()).not.toContain('#mail')
+      await expect.poll(() => page.url()).not.toContain('#mail')
       await page.getByRole('button', { name: `Sign in as ${person.email}` }).click()
       await page.waitForURL(at('/'))
     })
