@@ -140,10 +140,18 @@ class ProcessEngine implements Engine {
   ): Promise<BuiltImage> {
     // Load the Dockerfile parser at the first build only.
     const { buildImage } = await import('./build/build.ts')
+    const { inputsOf } = await import('./build/inputs.ts')
     const imageDir = await this.#images.begin(spec)
+    const log = new BuildLog(onLog, spec.secretBuildArgs)
     try {
+      const inputs = this.#privateRoot ? await inputsOf(spec, this.#nodeImage, signal) : undefined
+      const earlier = inputs && (await this.#images.linkEarlier(spec, inputs))
+      if (earlier) {
+        log.say(`Nothing has changed since build ${earlier.contentId}, whose image is used again.`)
+        return { image: await this.#images.save({ ...earlier, contentId: spec.contentId }) }
+      }
       const image = await buildImage(spec, {
-        log: new BuildLog(onLog, spec.secretBuildArgs),
+        log,
         imageDir,
         files: this.#files,
         privateRoot: this.#privateRoot,
@@ -151,7 +159,7 @@ class ProcessEngine implements Engine {
         signal,
         runStep: (step, onOutput) => this.#supervisor.step(step, onOutput, signal),
       })
-      return { image: await this.#images.save(image) }
+      return { image: await this.#images.save({ ...image, inputs }) }
     } catch (error) {
       await this.#images.discard(spec.contentId)
       if (!signal.aborted) throw error

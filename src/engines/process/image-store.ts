@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { EngineFailure, type ImageCommand } from '../engine.ts'
 import { assertFileName } from './engine-files.ts'
 import type { Runtime } from './host-runtimes.ts'
@@ -15,6 +17,8 @@ export interface ProcessImage {
   env: Record<string, string>
   entrypoint: string[] | null
   cmd: string[] | null
+  /** Digest of what it was built from; absent if its files may have changed since. */
+  inputs?: string
 }
 
 /** Names the environment of a build that is not finished. */
@@ -44,6 +48,29 @@ export class ImageStore {
     await mkdir(dir, { recursive: true, mode: 0o700 })
     await writeFile(path.join(dir, ownerFile), appEnvId, { mode: 0o600 })
     return dir
+  }
+
+  /**
+   * Gives a build the files of an earlier one of the same environment from the same inputs: links, because no file of an
+   * image changes in place. Null if there is none.
+   */
+  async linkEarlier(
+    { appEnvId, contentId }: Pick<ProcessImage, 'contentId' | 'appEnvId'>,
+    inputs: string,
+  ): Promise<ProcessImage | null> {
+    for (const { contentId: other } of (await this.list()).filter((one) => one.appEnvId === appEnvId)) {
+      const image = await this.#read(other)
+      if (image?.inputs !== inputs) continue
+      const to = this.rootOf(contentId)
+      await mkdir(to, { recursive: true })
+      const copied = await promisify(execFile)('cp', ['-al', '--', `${this.rootOf(other)}/.`, to]).catch(
+        () => null,
+      )
+      if (copied) return image
+      // Removed meanwhile.
+      await this.begin({ contentId, appEnvId })
+    }
+    return null
   }
 
   async save(image: ProcessImage): Promise<string> {

@@ -148,6 +148,45 @@ describe('RUN', () => {
   })
 })
 
+describe('an unchanged build', () => {
+  const files = { 'a.txt': 'A', 'sub/b.txt': 'B' }
+  const dockerfile = (...more: string[]) =>
+    lines(
+      'FROM alpine',
+      'ARG WHO=one',
+      'COPY . /app',
+      'RUN head -c 16 /dev/urandom | od -An -tx1 > /made && rm /usr/bin/perl',
+      ...more,
+      'CMD cat /made /app/a.txt; echo; test -e /usr/bin/perl || echo no perl; echo more >> /made',
+    )
+  const made = async (text: string, source: SourceFiles, options = {}) => {
+    const { image, log } = await fixture.build(text, source, options)
+    return {
+      output: await fixture.run(image),
+      isReused: log.some((line) => line.includes('used again')),
+      image,
+    }
+  }
+
+  it('uses the image of the one before, which its containers cannot change and whose removal it survives', async () => {
+    const first = await made(dockerfile(), files)
+    const second = await made(dockerfile(), files)
+    expect(second).toMatchObject({ output: first.output, isReused: true })
+    expect(first.output).toContain('no perl')
+    await fixture.engine.removeImage(first.image)
+    expect(await fixture.run(second.image)).toEqual(first.output)
+  })
+
+  it.each([
+    ['a file', dockerfile(), { ...files, 'a.txt': 'C' }, {}],
+    ['a name', dockerfile(), { 'a.txt': 'A', 'sub/c.txt': 'B' }, {}],
+    ['an instruction', dockerfile('ENV X=1'), files, {}],
+    ['a build argument', dockerfile(), files, { buildArgs: { WHO: 'two' } }],
+  ])('runs its steps again when %s has changed', async (_what, text, source, options) => {
+    expect(await made(text, source, options)).toMatchObject({ isReused: false })
+  })
+})
+
 describe('what starts', () => {
   const serverless: SourceFiles = {
     'main.js': 'console.log(process.argv.slice(2).join(" ") || "no arguments")',
