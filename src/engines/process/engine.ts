@@ -19,6 +19,7 @@ import {
   type RestoreSpec,
   type Usage,
 } from '../engine.ts'
+import { inputsOf } from './build/inputs.ts'
 import { BuildLog } from './build/log.ts'
 import { writeShims } from './build/run-shims.ts'
 import { startRequest } from './container-spec.ts'
@@ -140,7 +141,6 @@ class ProcessEngine implements Engine {
   ): Promise<BuiltImage> {
     // Load the Dockerfile parser at the first build only.
     const { buildImage } = await import('./build/build.ts')
-    const { inputsOf } = await import('./build/inputs.ts')
     const imageDir = await this.#images.begin(spec)
     const log = new BuildLog(onLog, spec.secretBuildArgs)
     try {
