@@ -25,7 +25,7 @@ export function expected(row: Operation, caller: CallerKind, kind: ObjectKind): 
     if (kind !== 'own' && kind !== 'restricted') return 404
     return (kind === 'own') === (caller.of === 'environment') ? 'allowed' : 403
   }
-  if ('operatorOnly' in policy) return caller.of === 'main' && caller.admin ? 'allowed' : 403
+  if ('operatorOnly' in policy && !(caller.of === 'main' && caller.admin)) return 403
   if (policy.on === 'installation') return ofNobody.has(row.id) ? 404 : 'allowed'
   const reachable = caller.of === 'main' ? ['own', 'restricted'] : ['foreign']
   if (!reachable.includes(kind)) return 404
