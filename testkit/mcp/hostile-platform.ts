@@ -62,7 +62,9 @@ export function hostilePlatform(refuses = false): Client {
     async call(row, _input, options) {
       if (refuses) throw new AppError('invalid', `Refused${hostile}`, { details: `Because${hostile}` })
       if (!options?.dryRun) return fullestAnswer(row.output, row.id) as never
-      const changes = [{ path: `a${hostile}`, before: `b${hostile}`, after: `c${hostile}` }]
+      const domain = { domain: `d${hostile}`, status: `s${hostile}` }
+      const before = row.id === 'remove-app-env-domain' ? domain : `b${hostile}`
+      const changes = [{ path: `a${hostile}`, before, after: `c${hostile}` }]
       const entry = { operation: 'x', timestamp: `t${hostile}`, objectType: 'y', objectId: `z${hostile}` }
       return { dryRun: true, changes, effects: [`Effect${hostile}`], entry } as never
     },
