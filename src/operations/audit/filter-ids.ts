@@ -8,13 +8,23 @@ import { findUser } from '../../store/repositories/users.ts'
 import type { AccountTarget } from '../core/access-targets.ts'
 
 const idLike = /^[a-z]{2,5}_[A-Za-z0-9]+$/
+/** Objects that only their ids name, and where those are. */
+const nameless = {
+  tokenId: 'list-user-tokens and the entries of list-audit show it',
+  approvalId: 'list-approvals shows it',
+} as const
 
-/** The filter with ids in place of the name of an environment or an e-mail address; anything else is refused. */
-export async function idsOf<Filter extends Pick<AuditFilter, 'objectId' | 'principalId'>>(
-  tx: Tx,
-  target: AccountTarget,
-  filter: Filter,
-): Promise<Filter> {
+/** The filter with ids in place of the name of an environment or an e-mail address; other names are refused. */
+export async function idsOf<
+  Filter extends Pick<AuditFilter, 'objectId' | 'principalId' | 'tokenId' | 'approvalId'>,
+>(tx: Tx, target: AccountTarget, filter: Filter): Promise<Filter> {
+  for (const [field, source] of Object.entries(nameless)) {
+    const given = filter[field as keyof typeof nameless]
+    if (given === undefined || idLike.test(given)) continue
+    throw new AppError('invalid', `No such ${field}`, {
+      details: `${field} takes an id, not a name: ${source}.`,
+    })
+  }
   const ids: Pick<AuditFilter, 'objectId' | 'principalId'> = {}
   for (const field of ['objectId', 'principalId'] as const) {
     const given = filter[field]

@@ -26,10 +26,14 @@ describe('answers that would mislead', () => {
     const byAddress = await audit({ principalId: email })
     expect(byAddress.entries.length).toBeGreaterThan(0)
     for (const { principal } of byAddress.entries) expect(principal.email).toBe(email)
-    for (const filter of [{ objectId: 'no-such-name' }, { principalId: 'nobody@example.com' }])
-      expect(await audit(filter)).toMatchObject({
-        error: expect.stringMatching(/^No such (object|principal)Id$/),
-      })
+    const names = {
+      objectId: 'no-such-name',
+      principalId: 'nobody@example.com',
+      tokenId: 'ci',
+      approvalId: 'Ship it',
+    }
+    for (const [field, name] of Object.entries(names))
+      expect(await audit({ [field]: name })).toMatchObject({ error: `No such ${field}` })
     expect((await audit({ objectId: 'env_4k2m6q8s0u3w5y7a9c1e' })).entries).toEqual([])
   })
 
