@@ -30,6 +30,6 @@ it('programs that the server starts cannot end it for lack of open files: spawn-
       readFileSync(path.join('src', name), 'utf8'),
     ),
   )
-  // The containers of the supervisor: their start looks for a process first.
-  expect(direct.sort()).toEqual(['engines/process/supervisor/container.ts', 'spawn-child.ts'])
+  // The containers of the supervisor: their start checks for a process first.
+  expect(direct.sort()).toEqual(['engines/process/supervisor/prewarmed-root.ts', 'spawn-child.ts'])
 })

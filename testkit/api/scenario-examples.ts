@@ -38,6 +38,9 @@ export function asExamples(played: readonly CallRecord[]): Record<string, { inpu
       .replace(idPattern, (id, prefix) => idOf(id, prefix))
       .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, fixedTime)
       .replace(/\b(ls[ue])_[A-Za-z0-9]{40,}\b/g, '$1_shown-once')
+      .replace(/\bses_[0-9a-f]{24}\b/g, 'ses_a704d079eaacade0a05d8059')
+      .replace(/(?<=\bv1\.key_[a-p]{20}\.)[\w-]{100,}/g, 'sealed')
+      .replace(/^[\w-]{43}$/, 'i6reQKdh1JVZDhfbtpcOCNHnk8XZc4IzDyQPIi5sCP8')
       .replace(/whsec_[A-Za-z0-9+/]{43}=/g, 'whsec_shown-once')
       .replace(/(\/uploads\/|\/console\/secret\/)[\w-]+/g, '$1one-time-secret')
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://localhost:8080')
@@ -47,6 +50,8 @@ export function asExamples(played: readonly CallRecord[]): Record<string, { inpu
       .replace(/\b[0-9a-f]{64}\b/g, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   const clean = (value: unknown, key = ''): unknown => {
     if (key === 'traceId' && value !== null) return '4bf92f3577b34da6a3ce929d0e0e4736'
+    // What an authenticator signs.
+    if (key === 'clientDataJSON' || key === 'attestationObject') return 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0'
     if (typeof value === 'string') return text(value)
     // Measured values differ between runs.
     if (typeof value === 'number' && key === 'requestsPerSecond') return 16
