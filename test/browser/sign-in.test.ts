@@ -51,7 +51,11 @@ describe.skipIf(noBrowser !== null)(
       await page.getByRole('button', { name: 'Add passkey' }).click()
       await page.getByLabel('Name').fill('Laptop')
       await page.getByRole('button', { name: 'Add', exact: true }).click()
-      await page.getByRole('region', { name: 'List of passkeys' }).getByText('Laptop', { exact: true }).first().waitFor()
+      await page
+        .getByRole('region', { name: 'List of passkeys' })
+        .getByText('Laptop', { exact: true })
+        .first()
+        .waitFor()
 
       await page.context().clearCookies()
       await page.goto(at('/sign-in?next=%2Fconsole%2Fpasskeys'))
