@@ -19,7 +19,10 @@ export const acmeSettings = {
   LONGSHORE_DNS_HOOK: z
     .string()
     .min(1)
-    .refine((hook) => !hook.includes('://'), 'must be a program; URLs such as rfc2136:// are not supported')
+    .refine(
+      (hook) => !/^[a-z\d]+:\/\//.test(hook),
+      'must be a program; URLs such as rfc2136:// are not supported',
+    )
     .optional(),
   LONGSHORE_DNS_SERVERS: z
     .string()

@@ -54,7 +54,8 @@ describe.skipIf(withoutPebble)(
       const { db, secrets, clock } = platform
       const membership = soleMembership(db, 'one', () => clock.wallMs())
       const parts = { config, db, secrets, clock, log: silent, membership, regions: [] }
-      const all = { ...parts, directory: { foreign: () => null } } as unknown as Platform
+      const rest = { directory: { foreign: () => null }, home: { adminToken: 'none' } }
+      const all = { ...parts, ...rest } as unknown as Platform
       const link = connectGateway({ socketPath, build: 'b1', clock: systemClock, log: silent, on: {} })
       link.setRoutes([])
       const certificates = new GatewayCertificates(all, link)
