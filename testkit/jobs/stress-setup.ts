@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
-import path from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { ensureNodeBaseImage, removeInstallation } from '../engines/docker-images.ts'
 import { ProcessInstallation } from '../engines/process-installation.ts'
 import { bundledSupervisorEntry } from '../engines/supervisor-entry.ts'
@@ -26,33 +27,38 @@ export interface StressSetup {
 /** A canceled container lingers for a while, which reveals limits that do not count it. */
 const traps = 'trap "say end" EXIT; trap "sleep 0.5; exit 143" TERM; say begin; '
 
-/** The containers append to a file, so that they can be removed while the test runs. */
-export async function processSetup(dir: string): Promise<StressSetup> {
+/** The containers report to this process, so that they can be removed while the test runs. */
+export async function processSetup(): Promise<StressSetup> {
   const installation = await ProcessInstallation.create()
   const { image } = await installation.build(await installation.open(), {
     Dockerfile: 'FROM node:20-alpine\nCMD ["true"]\n',
   })
-  const file = path.join(dir, 'witness')
-  appendFileSync(file, '')
-  const name = 'n=$' + '{HOME%/home}; n=$' + '{n##*/}; '
+  const seen: Witness = new Map()
+  const server = createServer((request, response) => {
+    const [, what, container, atMs] = (request.url ?? '').split('/')
+    add(seen, String(container), what, Number(atMs))
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  // Without a private root the host name is that of the machine.
+  const name = 'n=$' + '{HOME%/home}; n=$' + '{n##*/}; [ "$n" = root ] && n=$(uname -n); '
+  const tell = "require('http').get([process.env.WITNESS, ...process.argv.slice(1), Date.now()].join('/'))"
   return {
     engine: { kind: 'process', home: installation.home, supervisorEntry: bundledSupervisorEntry() },
     image,
-    prologue: `${name}say() { echo "$1 $n $(date +%s%N)" >> "$WITNESS"; }; ${traps}`,
-    env: { WITNESS: file },
+    prologue: `${name}say() { node -e "${tell}" "$1" "$n"; }; ${traps}`,
+    env: { WITNESS: `http://127.0.0.1:${port}` },
     ttlSecondsAfterFinished: 300,
-    async witness() {
-      const seen: Witness = new Map()
-      for (const line of readFileSync(file, 'utf8').split('\n')) {
-        const [what, container, nanoseconds] = line.split(' ')
-        if (container && nanoseconds) add(seen, container, what, Number(BigInt(nanoseconds) / 1_000_000n))
-      }
-      return seen
-    },
+    witness: async () => seen,
     killEngine() {
       for (const pid of supervisorsOf(installation.home)) process.kill(pid, 'SIGKILL')
     },
-    close: () => installation.destroy(),
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await installation.destroy()
+    },
   }
 }
 

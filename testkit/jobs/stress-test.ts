@@ -76,7 +76,7 @@ export class JobStressTest {
   /** `onProgress` gets the figures now and then. */
   async run(onProgress: (figures: StressFigures) => void = () => {}): Promise<StressFigures & StressVerdict> {
     this.#platform = await TestPlatform.start({ reconciles: false })
-    this.#setup = await (this.#options.engine === 'docker' ? dockerSetup() : processSetup(this.#platform.dir))
+    this.#setup = await (this.#options.engine === 'docker' ? dockerSetup() : processSetup())
     const startedMs = performance.now()
     try {
       await this.#prepare()

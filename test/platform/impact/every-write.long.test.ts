@@ -6,10 +6,10 @@ afterEach(() => driver?.close())
 
 const seed = Number(process.env.IMPACT_SEED ?? 100)
 const done = new Map<string, number>()
-/** Its load needs a gateway. */
-const elsewhere = new Set(['probe-function'])
+/** A probe needs a gateway, and passkeys an authenticator. */
+const elsewhere = new Set(['probe-function', 'create-user-passkey', 'remove-user-passkey'])
 
-it.each(Array.from({ length: 8 }, (_, index) => seed + index))(
+it.each(Array.from({ length: 10 }, (_, index) => seed + index))(
   'what the impact of a write says is what then happens in 260 random states (seed %i)',
   async (each) => {
     driver = await ImpactDriver.start()
