@@ -30,7 +30,11 @@ export async function remedyFaults(
   await injectFaults(fixture, seeded, {
     ...options,
     async judge(appEnvId, { name, cause }) {
-      const before = await fixture.diagnosis(appEnvId)
+      const read = () => fixture.diagnosis(appEnvId)
+      const isFound = ({ findings }: Awaited<ReturnType<typeof read>>) =>
+        findings.some((one) => one.cause === cause)
+      // On a busy machine diagnosis sees a fault later than the injection does.
+      const before = await untilRead(read, isFound, 'the finding', 30_000).catch(read)
       const finding = before.findings.find((one) => one.cause === cause)
       const hadSafeFix = finding?.fix?.safe === true
       const found = finding ? cause : 'none'
