@@ -13,6 +13,7 @@ import { removeTree } from '../remove-tree.ts'
 import { type CopyOrigin, contextOrigin, readSmallFile, stageOrigin } from './context-files.ts'
 import { copyIntoImage, copyTree } from './copy.ts'
 import { finishedImage } from './finished-image.ts'
+import { preparePython } from './python-base.ts'
 import { type BuildTools, runInstruction } from './run-instruction.ts'
 import { type BuildStage, inheritStage, newStage, ownValue, stageLookup } from './stage.ts'
 
@@ -154,7 +155,10 @@ class ImageBuild {
     if (!earlier) {
       const base = await resolveBase(image, line, nodeImage, this.#searchPath)
       log.say(base.note)
-      this.#stages.push(newStage(index, name, base, paths))
+      const stage = newStage(index, name, base, paths)
+      this.#stages.push(stage)
+      // Without a root of its own, pip would install into the machine.
+      if (base.runtime === 'python' && this.#tools.privateRoot) await preparePython(stage, this.#searchPath)
       return
     }
     const stage = inheritStage(index, name, earlier, paths)

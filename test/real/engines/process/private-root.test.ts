@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { findProgram, hostPath } from '../../../../src/engines/process/host-runtimes.ts'
 import { commandOf, processIds } from '../../../../src/engines/process/supervisor/proc-tree.ts'
 import { lines, ProcessFixture } from '../../../../testkit/engines/process-fixture.ts'
 import { messagesOf } from '../../../../testkit/engines/process-installation.ts'
@@ -71,6 +72,16 @@ const survey = lines(
 )
 
 describe('a private root', () => {
+  it.skipIf(findProgram('python3', hostPath()) === null)(
+    'an image of Python has the name python, and a pip that installs into the image',
+    async () => {
+      const { log } = await fixture.build(
+        lines('FROM python:3.12-slim', 'RUN python --version && test "$PIP_BREAK_SYSTEM_PACKAGES" = 1'),
+      )
+      expect(log).toContainEqual(expect.stringMatching(/^Python 3/))
+    },
+  )
+
   it('is what this machine offers, which the engine says', async () => {
     expect(await fixture.engine.isolationProblem?.()).toBeNull()
     expect(fixture.engine.isolation?.().reason).toMatch(/own files and processes, but they share the network/)
