@@ -87,7 +87,7 @@ async function applied(engine: Engine, image: string): Promise<number> {
     await answered(() => address)
   })
   await engine.remove(spec.name)
-  // The next private root begins a moment after a start.
+  // The next private root begins shortly after a start.
   await new Promise((resolve) => setTimeout(resolve, 600))
   return tookMs
 }

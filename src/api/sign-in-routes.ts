@@ -94,7 +94,7 @@ function addMailedLinks(
   app.post('/console/mailed-link', async (request, reply) => {
     requireOwnPage(request.headers)
     const { mailCode } = textOf(await readJsonBody(request.raw, limits), ['mailCode'])
-    const shown = await links.look(mailCode!).catch((error) => countFailure(error, runner, request.ip))
+    const shown = await links.preview(mailCode!).catch((error) => countFailure(error, runner, request.ip))
     return reply.send(JSON.stringify(shown))
   })
 }

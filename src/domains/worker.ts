@@ -37,7 +37,7 @@ type Change = Partial<StoredDomain>
 const everyMs = 1_000
 const atOnce = 8
 const renewalInfoMs = 6 * 3_600_000
-const uploadedLookMs = 3_600_000
+const uploadedCheckMs = 3_600_000
 
 /**
  * Brings domains to their certificates: checks the DNS, orders once it leads here, renews, and records the result.
@@ -92,7 +92,7 @@ export class DomainWorker {
 
   async #check(domain: StoredDomain): Promise<void> {
     const destination = await this.#deps.destinationOf(domain.appEnvId)
-    if (!destination) return this.#save(domain, { dueAt: this.#at(uploadedLookMs) })
+    if (!destination) return this.#save(domain, { dueAt: this.#at(uploadedCheckMs) })
     const { dns, problem } = await this.#checkDns(domain, destination)
     const isHere = leadsHere(dns.seen, dns.expected)
     if (domain.certificate?.source === 'uploaded') return this.#checkUploaded(domain, dns)
@@ -116,7 +116,7 @@ export class DomainWorker {
     const isOver = Date.parse(domain.certificate!.notAfter) <= this.#nowMs()
     const detail = 'The uploaded certificate has expired. Upload the next one.'
     await this.#save(domain, {
-      ...{ dns, dueAt: this.#at(uploadedLookMs) },
+      ...{ dns, dueAt: this.#at(uploadedCheckMs) },
       status: isOver ? 'failed' : 'active',
       lastError: isOver ? { type: 'expired', detail, retryAt: null } : null,
     })
@@ -139,7 +139,7 @@ export class DomainWorker {
 
   async #cannotOrder(domain: StoredDomain, dns: StoredDomain['dns']): Promise<void> {
     const detail = 'This installation orders no certificates: set LONGSHORE_ACME_EMAIL, or upload one.'
-    const dueAt = this.#at(uploadedLookMs)
+    const dueAt = this.#at(uploadedCheckMs)
     const lastError = { type: 'notConfigured', detail, retryAt: null }
     await this.#save(domain, {
       ...{ dns, dueAt, lastError },

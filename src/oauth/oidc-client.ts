@@ -143,7 +143,7 @@ function keptConfiguration({ setting, clock, log }: Deps): () => Promise<Configu
       kept = null
       log.warn({ reason: reasonOf(error) }, 'the provider of OpenID Connect cannot be read')
       throw new AppError('unavailable', 'The provider cannot be reached', {
-        details: 'Try again in a moment, or sign in another way. The operator finds the cause in the log.',
+        details: 'Try again shortly, or sign in another way. The operator finds the cause in the log.',
         retryAfterSeconds: 5,
       })
     }

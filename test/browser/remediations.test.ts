@@ -7,7 +7,7 @@ import { FakeMetrics } from '../../testkit/fakes/metrics.ts'
 import { placeEnvironment } from '../../testkit/platform/place-environment.ts'
 import { untilRead } from '../../testkit/until.ts'
 
-/** A minute passes in half a second, and the evaluator looks every 250 ms. */
+/** A minute passes in half a second, and the evaluator polls every 250 ms. */
 const clockScale = 120
 const periodMs = 250
 

@@ -77,12 +77,12 @@ export async function toolDifferences(matrix: AccessMatrix): Promise<{ wrong: st
     // Agents withdraw only approvals that they requested, people those of others too.
     const alike = operations.filter(({ id, peopleOnly }) => peopleOnly !== true && id !== 'withdraw-approval')
     for (const row of alike) {
-      const said = new Map<ObjectKind, string>()
+      const texts = new Map<ObjectKind, string>()
       for (const kind of named[row.policy.on].kinds) {
         cells += 1
         const { status, json } = await matrix.ask(row, caller, kind)
         const { isError, structured, text } = await session.call(row.id, toolInputFor(matrix, row, kind))
-        if (expected(row, caller, kind) === 404) said.set(kind, text)
+        if (expected(row, caller, kind) === 404) texts.set(kind, text)
         // A tool's early checks may report another problem of the same call first: invalid input or a wrong object
         // before a missing permission.
         const mayDiffer = [400, 409].includes(status) || tokenIsTheReason(json?.error)
@@ -93,8 +93,8 @@ export async function toolDifferences(matrix: AccessMatrix): Promise<{ wrong: st
           wrong.push(`${row.id} × ${name} × ${kind}: ${status} ${json?.error}, not ${text.slice(0, 200)}`)
       }
       // Callers without access cannot distinguish foreign, deleted and unknown objects.
-      if (new Set(said.values()).size > 1)
-        wrong.push(`${row.id} × ${name}: ${[...said.values()].join(' / ')}`)
+      if (new Set(texts.values()).size > 1)
+        wrong.push(`${row.id} × ${name}: ${[...texts.values()].join(' / ')}`)
     }
     await session.close()
   }

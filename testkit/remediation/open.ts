@@ -3,7 +3,7 @@ import {
   type RemediationWorkerDeps,
 } from '../../src/operations/remediation/runs/worker.ts'
 
-/** The worker of a platform: tests call `pass`; with `alerts` it also looks by itself. */
+/** The worker of a platform: tests call `pass`; with `alerts` it also polls by itself. */
 export function openRemediations(
   deps: Omit<RemediationWorkerDeps, 'operations' | 'clockScale'> & {
     runner: RemediationWorkerDeps['operations']

@@ -30,10 +30,10 @@ const retryMs = 5_000
 
 /** Sign-in by a link that is mailed to a user. */
 export interface MailedLinks {
-  /** Returns the same for any address, before it looks whether a user has it. Throws `rate-limited` for the client. */
+  /** Returns the same for any address, before it checks whether a user has it. Throws `rate-limited` for the client. */
   request(email: string, clientAddress: string): void
   /** Whom the link signs in; spends nothing, so that mail scanners do not. Throws `unauthenticated`. */
-  look(code: string): Promise<{ email: string; name: string }>
+  preview(code: string): Promise<{ email: string; name: string }>
   claim(code: string): Claim
 }
 
@@ -69,7 +69,7 @@ export function createMailedLinks(deps: {
       })
     },
 
-    async look(code) {
+    async preview(code) {
       const found = await db.read(async (tx) => {
         const link = await findSignInLink(tx, tokenHash(code))
         return link && isOpen(link, clock) ? findUser(tx, { userId: link.userId }) : null

@@ -96,7 +96,7 @@ export function environmentItself(appEnvId: string): Caller {
   return { kind: 'environment', actor: 'environment', appEnvId, principal: appEnvId, token }
 }
 
-/** A run of a remediation: it acts with the rights that its user has at that moment. */
+/** A run of a remediation: it acts with the current rights of its user. */
 export function remediationCaller(userId: string, runId: string): Caller {
   const none = { scopes: null, scope: null, expiresAt: null, agent: null }
   const access: TokenAccess = { ...personAccess, remediation: { runId, operations: null } }

@@ -187,7 +187,7 @@ describe('sign-in by OpenID Connect', () => {
     await own.close()
   })
 
-  it('sign-in: a provider that is away is a problem for a moment, not for the other ways', async () => {
+  it('sign-in: a provider that is away fails alone; the other ways go on', async () => {
     const away = await startWith({ issuer: 'http://127.0.0.1:9' })
     expect((await browser(away).send('GET', '/console/oidc')).status).toBe(503)
     expect((await browser(away).post('/console/session', { token: away.admin.token })).status).toBe(200)

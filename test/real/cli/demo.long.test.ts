@@ -96,7 +96,7 @@ describe('the whole scenario through a real MCP client', () => {
       '200 again',
     ],
   }
-  for (const [story, told] of Object.entries(stories)) {
+  for (const [story, texts] of Object.entries(stories)) {
     it(`needs-approval: the story ${story} plays in under 90 s, and nothing is left`, async () => {
       const startedMs = performance.now()
       const demo = startDemo('process', story)
@@ -105,7 +105,7 @@ describe('the whole scenario through a real MCP client', () => {
         code: 0,
         said: expect.stringContaining('All checks passed'),
       })
-      for (const text of told) expect(demo.said()).toContain(text)
+      for (const text of texts) expect(demo.said()).toContain(text)
       expect(performance.now() - startedMs).toBeLessThan(90_000)
       expectNothingLeft(demo.said())
     }, 120_000)

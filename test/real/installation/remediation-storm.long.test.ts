@@ -62,7 +62,7 @@ describe.skipIf(noPostgres)(`a storm of triggers${noPostgres ? `: left out, ${no
     await server?.stop()
   })
 
-  /** Sent until it is answered: a killed control plane answers nothing, and its restart takes a moment. */
+  /** Sent until it is answered: a killed control plane does not respond until it has restarted. */
   async function call(method: string, path: string, input: Record<string, unknown>): Promise<Body> {
     for (;;) {
       const plane = planes.at(nodes[Math.floor(random() * nodes.length)]!)

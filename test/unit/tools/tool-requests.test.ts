@@ -11,10 +11,14 @@ const heldOut = all.filter((_, index) => index % 3 === 2)
 type Described = { name: string; description: string }
 
 /** The shares of requests whose tool is the first, and one of the first three. */
-function sharesOf(described: readonly Described[], asked: typeof all): { first: number; firstThree: number } {
+function sharesOf(
+  described: readonly Described[],
+  requests: typeof all,
+): { first: number; firstThree: number } {
   const rank = toolRanking(described)
-  const places = asked.map(({ tool, text }) => rank(text).indexOf(tool))
-  const share = (most: number) => places.filter((place) => place >= 0 && place < most).length / asked.length
+  const places = requests.map(({ tool, text }) => rank(text).indexOf(tool))
+  const share = (most: number) =>
+    places.filter((place) => place >= 0 && place < most).length / requests.length
   return { first: share(1), firstThree: share(3) }
 }
 

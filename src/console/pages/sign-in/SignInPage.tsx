@@ -161,7 +161,7 @@ function useSignIn() {
       setBusy(false)
     }
   }
-  const look = async (mailCode: string) => {
+  const preview = async (mailCode: string) => {
     try {
       const { email } = (await sessionRequest('POST', '/console/mailed-link', { mailCode })) as Mailed
       setMailed({ mailCode, email })
@@ -177,7 +177,7 @@ function useSignIn() {
       spent.current = code
       // Remove the code from the address bar and the history first.
       history.replaceState(history.state, '', location.pathname + location.search)
-      if (code.startsWith('mail.')) void look(code.slice('mail.'.length))
+      if (code.startsWith('mail.')) void preview(code.slice('mail.'.length))
       else void enter({ code })
     }
     take()

@@ -80,8 +80,9 @@ for (@overlays) {
   my ($to, $lower, $upper, $work) = @$_;
   -d or folders($_) for $upper, $work;
   # A step and a second start mount the same folders again.
-  unlink "$work/work/incompat/volatile/dirty";
-  rmdir "$work/work/incompat/$_" for 'volatile', '';
+  my $incompatible = join '/', $work, 'work', 'incompat';
+  unlink "$incompatible/volatile/dirty";
+  rmdir "$incompatible/$_" for 'volatile', '';
   s/([\\,:])/\\$1/g for $upper, $work;
   my @options = ("lowerdir=$lower", "upperdir=$upper", "workdir=$work", $mode eq 'user' ? 'userxattr' : ());
   # Without syncs, which each first write to a file would cost: what a container writes ends with it or the machine.

@@ -14,7 +14,7 @@ import { notifyStep } from './notify.ts'
 import type { RunTarget } from './run-target.ts'
 import type { Seen } from './seen.ts'
 
-/** What the steps of a run led to. `wake`: environments that the reconciler looks at after the commit. */
+/** What the steps of a run led to. `wake`: environments that the reconciler handles after the commit. */
 export interface StepProgress {
   run: StoredRun
   wake: string[]

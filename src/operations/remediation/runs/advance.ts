@@ -62,7 +62,7 @@ export async function advance(
   const facts = await factsOf(context, run, target, seen, scaled)
   const step: Step = { context, run, target, seen, facts }
   const { run: next, wake = [] } = run.status === 'verifying' ? await verify(step) : await proceed(step)
-  const after = isOpenRun(next) ? next : await settled(context, next, target)
+  const after = isOpenRun(next) ? next : await finish(context, next, target)
   if (JSON.stringify(after) !== JSON.stringify(run) && !(await saveRun(tx, after))) throw new RunMoved()
   await tellChats(context, run, after, target)
   return wake
@@ -227,7 +227,7 @@ function end(context: Context, run: StoredRun, status: RemediationRun['status'],
 }
 
 /** People hear how it ended, unless nothing happened that concerns them. */
-async function settled(context: Context, run: StoredRun, target: RunTarget): Promise<StoredRun> {
+async function finish(context: Context, run: StoredRun, target: RunTarget): Promise<StoredRun> {
   const isSilent =
     run.status === 'observed' || (run.status === 'skipped' && run.steps.length === 0 && !run.approvalId)
   if (!isSilent) await notifyPeople(context, run, target)

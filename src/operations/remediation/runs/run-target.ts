@@ -97,10 +97,10 @@ async function alertTrigger(
     return { ...at, is: isOver ? 'over' : 'on', why: '' }
   }
   if (!isOpen) return { ...at, is: 'over', why: '' }
-  if (seen.isSilent) return { ...at, is: 'paused', why: 'Its metric has no data at the moment.' }
+  if (seen.isSilent) return { ...at, is: 'paused', why: 'Its metric currently has no data.' }
   return now === 'Firing'
     ? { ...at, is: 'on', why: '' }
-    : { ...at, is: 'paused', why: `The alert is ${now} at the moment, and its episode is still open.` }
+    : { ...at, is: 'paused', why: `The alert is currently ${now}, and its episode is still open.` }
 }
 
 async function goneAlert(tx: Tx, run: StoredRun, alert: StoredAlert | null): Promise<string | null> {

@@ -8,11 +8,11 @@ describe('explainBuildKit', () => {
     (explainBuildKit(new EngineFailure('build step', message)) as Error).message
 
   it('says what to do instead of an option that only BuildKit has', () => {
-    const said = buildFailure(
+    const failure = buildFailure(
       'the --mount option requires BuildKit. Refer to https://docs.docker.com/go/buildkit/ to learn how to enable it',
       { title: 'Step 2/3 "RUN --mount=type=cache,target=/x make"', instruction: 'RUN' },
     )
-    const text = explained(said.message)
+    const text = explained(failure.message)
     expect(text).toMatch(
       /^Step 2\/3 "RUN --mount=type=cache,target=\/x make": the --mount option is one of BuildKit/,
     )

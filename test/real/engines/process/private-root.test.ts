@@ -14,17 +14,17 @@ const isRoot = process.getuid?.() === 0
 /** Every name below the folders with what changes when anything of it does. */
 function stateOf(...folders: string[]): Map<string, string> {
   const found = new Map<string, string>()
-  const look = (at: string, isDeep: boolean) => {
+  const record = (at: string, isDeep: boolean) => {
     const info = lstatSync(at, { throwIfNoEntry: false })
     if (!info) return
     const { ino, mode, uid, gid, size, ctimeMs } = info
     found.set(at, `${ino} ${mode} ${uid} ${gid} ${info.isDirectory() ? '' : `${size} ${ctimeMs}`}`)
     if (!isDeep || !info.isDirectory()) return
-    for (const name of readdirOrEmpty(at)) look(path.join(at, name), isDeep)
+    for (const name of readdirOrEmpty(at)) record(path.join(at, name), isDeep)
   }
-  for (const folder of folders) look(folder, true)
-  for (const name of readdirOrEmpty('/')) look(`/${name}`, false)
-  for (const name of ['null', 'zero', 'full', 'random', 'urandom']) look(`/dev/${name}`, false)
+  for (const folder of folders) record(folder, true)
+  for (const name of readdirOrEmpty('/')) record(`/${name}`, false)
+  for (const name of ['null', 'zero', 'full', 'random', 'urandom']) record(`/dev/${name}`, false)
   return found
 }
 

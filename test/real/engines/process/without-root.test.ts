@@ -32,7 +32,7 @@ describe('a machine that offers no private root', () => {
     expect(log.join('\n')).toMatch(/adduser: skipped[\s\S]*chown: skipped/)
   })
 
-  it('refuses a command with thousands of paths, each of which it looks up', async () => {
+  it('refuses a command with thousands of paths, each of which it resolves', async () => {
     const dockerfile = lines('FROM node', `RUN true${' /a'.repeat(2_000)}`, 'CMD ["x"]')
     await fixture.refused(dockerfile).toMatchObject({ reason: 'build step' })
   })
